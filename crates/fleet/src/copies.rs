@@ -21,7 +21,7 @@ use crate::folder::{FleetFolder, run_path};
 use crate::task_runs::TaskRuns;
 use assign::Assignment;
 use find::Search;
-use identity::{Identity, manifest_in, whole};
+use identity::{Identity, cut, manifest_in, whole};
 
 /// Where a run is while it is copied, relative to the fleet's folder.
 const INCOMING: &str = "incoming";
@@ -57,7 +57,7 @@ struct Found {
     damage: Option<String>,
 }
 
-/// What a fleet that is made of copies takes from its first run.
+/// What a fleet that is made of copies takes from its first run, each text cut.
 struct StudyNames {
     name: String,
     title: String,
@@ -71,7 +71,15 @@ struct Assigned {
     job: u64,
 }
 
-/// Creates a fleet of runs that no scheduler has started.
+/// Opens a fleet to take copies into it. It is read after it was locked: no other call changes it meanwhile.
+pub fn open_for_copies(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet), Error> {
+    let folder = FleetFolder::open_trusted(path, trust)?;
+    folder.lock_for_copies()?;
+    let fleet = folder.read_fleet()?;
+    Ok((folder, fleet))
+}
+
+/// Creates a fleet of runs that no scheduler has started, locked in the same way.
 pub fn create_copied(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet), Error> {
     let fleet = Fleet {
         schema: SCHEMA,
@@ -82,13 +90,15 @@ pub fn create_copied(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet), 
     Ok((FleetFolder::create_copied(path, trust, &fleet)?, fleet))
 }
 
-/// Takes the runs below these folders into a fleet. Nothing in them is changed, and no link is followed.
+/// Takes the runs below these folders into a fleet that was opened or created for it. Nothing in them is changed, and
+/// no link is followed.
 pub fn take_copies(
     folder: &FleetFolder,
     fleet: &mut Fleet,
     from: &[PathBuf],
 ) -> Result<Copies, Error> {
-    // What a killed call has left.
+    folder.lock_for_copies()?;
+    // What a killed call has left; it holds no lock any more.
     folder.dir().remove_tree(INCOMING)?;
     let mut copies = Copies::default();
     let (roots, found) = find(from, &mut copies.refused)?;
@@ -106,11 +116,12 @@ pub fn take_copies(
             Err(_) if signal::interrupted_by().is_some() => {}
             Err(why) => {
                 folder.dir().remove_tree(INCOMING)?;
+                let why = cut(&why);
                 if fleet.copied {
                     // The host has run the study, so that its verdict is missing, not unasked.
                     record(folder, &one, None, Some(why.clone()))?;
                 }
-                refuse(&mut copies.refused, &one.found.shown, why);
+                refuse(&mut copies.refused, &one.found.shown, &why);
             }
         }
     }
@@ -136,14 +147,18 @@ fn find(from: &[PathBuf], refused: &mut Vec<Refused>) -> Result<(Vec<Dir>, Vec<F
                     let (root, path) = (roots.len(), path.to_owned());
                     found.push(Found { root, path, shown, identity, study, damage });
                 }
-                Err(why) => refuse(refused, &shown, why),
+                Err(why) => refuse(refused, &shown, &why),
             }
         };
-        let mut not_read = |path: &Path, why: String| unread.push((named.join(path), why));
+        let mut not_read = |path: &Path, why: String| {
+            if unread.len() < MOST_REFUSED {
+                unread.push((named.join(path), why));
+            }
+        };
         Search::new(&mut take, &mut not_read).through(top.dir("")?);
-        unread.into_iter().for_each(|(path, why)| refuse(refused, &path, why));
+        unread.into_iter().for_each(|(path, why)| refuse(refused, &path, &why));
         if before == (found.len(), refused.len()) {
-            refuse(refused, named, "no run folder is in it".to_owned());
+            refuse(refused, named, "no run folder is in it");
         }
         roots.push(top);
     }
@@ -154,10 +169,12 @@ fn find(from: &[PathBuf], refused: &mut Vec<Refused>) -> Result<(Vec<Dir>, Vec<F
 fn examine(dir: Dir) -> Result<(Identity, StudyNames, Option<String>), String> {
     let (folder, manifest) = manifest_in(dir)?;
     let damage = whole(&folder, &manifest, &mut TaskRuns::of_copy()).err();
-    let identity = Identity::new(&manifest);
-    let study =
-        StudyNames { name: manifest.study, title: manifest.title, question: manifest.question };
-    Ok((identity, study, damage))
+    let study = StudyNames {
+        name: cut(&manifest.study),
+        title: cut(&manifest.title),
+        question: manifest.question.as_deref().map(cut),
+    };
+    Ok((Identity::new(&manifest), study, damage.as_deref().map(cut)))
 }
 
 fn assign(
@@ -172,12 +189,12 @@ fn assign(
     for found in found {
         // In a fleet that was submitted the task has its own state; here a damaged run is all that is known of it.
         if let Some(why) = found.damage.as_ref().filter(|_| !copied) {
-            refuse(refused, &found.shown, why.clone());
+            refuse(refused, &found.shown, why);
             continue;
         }
         match assignment.task_of(&found) {
             Ok((task, job)) => assigned.push(Assigned { found, task, job }),
-            Err(why) => refuse(refused, &found.shown, found.damage.clone().unwrap_or(why)),
+            Err(why) => refuse(refused, &found.shown, found.damage.as_ref().unwrap_or(&why)),
         }
     }
     assigned
@@ -250,9 +267,9 @@ fn code(manifest: &Manifest, judgement: &Judgement) -> i32 {
     }
 }
 
-fn refuse(refused: &mut Vec<Refused>, folder: &Path, why: String) {
+fn refuse(refused: &mut Vec<Refused>, folder: &Path, why: &str) {
     if refused.len() < MOST_REFUSED {
-        refused.push(Refused { folder: folder.display().to_string(), why });
+        refused.push(Refused { folder: cut(&folder.display().to_string()), why: cut(why) });
     }
 }
 

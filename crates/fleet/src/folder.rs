@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 use assay_files::{Caller, Dir, Trust, check};
 use assay_run_folder::parse_json;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -62,20 +64,21 @@ impl FleetFolder {
         Ok(folder)
     }
 
-    /// Creates a folder for runs that were copied from their hosts. The document comes first: with it a call that
-    /// was killed is continued, and without it the folder holds at most a draft of it.
+    /// Creates a folder for runs that were copied from their hosts, locked. The document comes first: with it a call
+    /// that was killed is continued, and without it the folder holds at most a draft of it.
     pub(crate) fn create_copied(path: &Path, trust: Trust, fleet: &Fleet) -> Result<Self, Error> {
         let dir = check(path, Caller::from_sudo(), trust)?.make()?;
+        let folder = Self { path: dir.path().to_owned(), dir: Arc::new(dir) };
+        folder.lock_for_copies()?;
         let is_draft = |name: &OsString| {
             name.to_str().is_some_and(|name| {
                 name.strip_prefix('.').is_some_and(|rest| rest.starts_with(FLEET))
                     && name.ends_with(".draft")
             })
         };
-        if !dir.names()?.iter().all(is_draft) {
+        if !folder.dir.names()?.iter().all(is_draft) {
             return Err(not_empty(path).hint("name a new folder, or that of a fleet"));
         }
-        let folder = Self { path: dir.path().to_owned(), dir: Arc::new(dir) };
         folder.write_fleet(fleet)?;
         Ok(folder)
     }
@@ -118,6 +121,20 @@ impl FleetFolder {
         Self::over(check(path, Caller::from_sudo(), trust)?.open()?, path)
     }
 
+    /// Locks it against every other call that takes copies into it, on this host, until it is closed: two would give
+    /// one place to different runs. The lock is on the directory, since `fleet.json` is another file after each update.
+    pub(crate) fn lock_for_copies(&self) -> Result<(), Error> {
+        match flock(self.dir(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(()),
+            Err(Errno::WOULDBLOCK) => {
+                let why = "another `assay fleet collect --collect-from` is taking copies into it";
+                Err(Error::file("take copies into", &self.path, &why)
+                    .hint("wait until the other one has ended; `lslocks` names it"))
+            }
+            Err(cause) => Err(Error::file("lock", &self.path, &cause)),
+        }
+    }
+
     /// The directory handle through which all files in it are created.
     #[must_use]
     pub fn dir(&self) -> &Dir {
@@ -154,9 +171,13 @@ impl FleetFolder {
 
     /// Replaces a JSON document.
     pub fn write_json(&self, name: &Path, document: &impl Serialize) -> Result<(), Error> {
+        self.write_text(name, &self.json(name, document)?)
+    }
+
+    fn json(&self, name: &Path, document: &impl Serialize) -> Result<String, Error> {
         let text = serde_json::to_string_pretty(document)
             .map_err(|cause| Error::file("write", &self.file(name), &cause))?;
-        self.write_text(name, &format!("{text}\n"))
+        Ok(format!("{text}\n"))
     }
 
     fn read_json<T: DeserializeOwned>(&self, name: &Path, limit: u64) -> Result<T, Error> {
@@ -164,9 +185,15 @@ impl FleetFolder {
         parse_json(&text).map_err(|cause| Error::file("read", &self.file(name), &cause))
     }
 
-    /// Replaces `fleet.json`.
+    /// Replaces `fleet.json`, unless it would be too long to be read again.
     pub fn write_fleet(&self, fleet: &Fleet) -> Result<(), Error> {
-        self.write_json(Path::new(FLEET), fleet)
+        let text = self.json(Path::new(FLEET), fleet)?;
+        if text.len() as u64 > MOST_DOCUMENT {
+            let why = format!("it would be longer than {} MiB", MOST_DOCUMENT >> 20);
+            return Err(Error::file("write", &self.file(FLEET), &why)
+                .hint("divide the hosts over several fleets"));
+        }
+        self.write_text(Path::new(FLEET), &text)
     }
 
     /// Reads `fleet.json`. Newer formats are refused.
@@ -282,6 +309,18 @@ mod tests {
             let error = folder.read_fleet().unwrap_err();
             assert!(error.what.contains("longer than a year"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_fleet_that_could_not_be_read_again_is_not_written() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(place.path(), Trust::Checked).unwrap();
+        let fleet = Fleet { schema: SCHEMA, ..Fleet::default() };
+        folder.write_fleet(&fleet).unwrap();
+        let title = "x".repeat(usize::try_from(MOST_DOCUMENT).unwrap());
+        let error = folder.write_fleet(&Fleet { title, ..fleet.clone() }).unwrap_err();
+        assert!(error.what.contains("longer than 64 MiB") && error.hint.is_some(), "{error}");
+        assert_eq!(folder.read_fleet().unwrap(), fleet, "the former one stays");
     }
 
     /// A thousand of them are in memory at once.

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+
 use crate::copies::Found;
+use crate::copies::identity::Identity;
 use crate::document::{Fleet, Submission, Task};
 use crate::folder::{FleetFolder, run_path};
 use crate::submit::now;
@@ -99,14 +102,38 @@ impl<'f> Assignment<'f> {
     fn submitted(&self, found: &Found) -> Result<usize, String> {
         let identity = &found.identity;
         let key = Key::Seed(identity.seed, identity.slice.clone());
-        self.known.get(&key).copied().ok_or_else(|| {
+        let task = self.known.get(&key).copied().ok_or_else(|| {
             let part = identity.slice.as_ref().map(|part| format!(" and the part {part}"));
             format!(
                 "no task of this fleet has the seed {}{}; `tasks` in fleet.json lists them",
                 identity.seed,
                 part.unwrap_or_default()
             )
-        })
+        })?;
+        self.check_origin(task, identity)?;
+        Ok(task)
+    }
+
+    /// Any host could have run the study with the seed of a task, at any time.
+    fn check_origin(&self, task: usize, identity: &Identity) -> Result<(), String> {
+        let Task { node, host_name, .. } = &self.fleet.tasks[task];
+        let is_own =
+            |name: &str| first_label(name).eq_ignore_ascii_case(first_label(&identity.host));
+        if !is_own(host_name) && !is_own(node) {
+            return Err(format!(
+                "it ran on the host {}, and the task {task} with its seed is that of {host_name} (node {node}); if \
+                 both are names of one host, make a fleet of the copies in a new folder",
+                identity.host
+            ));
+        }
+        let (began, submitted) = (&identity.started_at, &self.fleet.started_at);
+        match (began.parse::<Timestamp>(), submitted.parse::<Timestamp>()) {
+            (Ok(first), Ok(second)) if first >= second => Ok(()),
+            _ => Err(format!(
+                "it began at {began} by the clock of its host, {}, before the fleet was submitted, at {submitted}",
+                identity.host
+            )),
+        }
     }
 
     /// The task of a host in a fleet that is made of copies, which may be new.
@@ -141,6 +168,11 @@ impl<'f> Assignment<'f> {
             false => format!("the task {task} on {}", self.fleet.name_of(task)),
         }
     }
+}
+
+/// A host's name without its domain, which `uname -n` and Slurm may or may not give.
+fn first_label(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
 }
 
 /// The beginning of a digest, enough to compare by eye.

@@ -12,6 +12,9 @@ use crate::task_runs::{TaskRuns, Unread, read_error};
 /// Signs of a host's name.
 const LONGEST_NAME: usize = 64;
 
+/// Bytes of every other text of a run that is kept: those of all runs are in memory, and in fleet.json.
+const LONGEST_TEXT: usize = 1 << 10;
+
 /// What distinguishes a run from all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
@@ -44,9 +47,15 @@ impl Identity {
             host: if host.is_empty() { "unknown".to_owned() } else { host },
             seed: manifest.seed,
             slice: slice(&manifest.command),
-            started_at: manifest.started_at.clone(),
+            started_at: cut(&manifest.started_at),
         }
     }
+}
+
+/// The beginning of a text, of at most 1 KiB.
+pub(super) fn cut(text: &str) -> String {
+    let end = (0..=LONGEST_TEXT.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    text[..end.unwrap_or(0)].to_owned()
 }
 
 /// The part of the trials that a command line chose with `--shard 2/4`.
@@ -113,6 +122,13 @@ fn samples_of(folder: &RunFolder, trial: &TrialRecord) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"x".repeat(5000)), "x".repeat(1024));
+        assert_eq!(cut(&format!("x{}", "\u{e4}".repeat(5000))).len(), 1023);
+    }
 
     #[test]
     fn the_part_of_the_trials_is_that_of_the_command_line() {

@@ -16,6 +16,9 @@ const VERDICT: &str = include_str!("../../../fuzz/corpus/verdict/one-cpu.json");
 const RECORDED: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../test-support/faults/one-cpu/samples");
 
+/// When the fleets here were submitted.
+const SUBMITTED: &str = "2026-11-21T22:00:00Z";
+
 /// A recorded run as this host would have made it.
 fn run(place: &Path, host: &str, seed: u64, change: impl Fn(&mut Manifest)) {
     fs::create_dir_all(place).unwrap();
@@ -141,15 +144,15 @@ fn a_whole_copy_takes_the_place_of_a_damaged_one() {
     assert_eq!(fleet.tasks.len(), 1);
 }
 
-/// A fleet that was submitted knows its tasks by their seeds.
-#[test]
-fn tasks_of_a_submitted_fleet_are_known_by_plan_and_seed() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = FleetFolder::create(&place.path().join("fleet"), Trust::Checked).unwrap();
+/// A fleet of the tasks 0 to 2 on the nodes n7 to n9 with these seeds, submitted before the recorded run.
+fn submitted(place: &Path) -> (FleetFolder, Fleet) {
+    let folder = FleetFolder::create(&place.join("fleet"), Trust::Checked).unwrap();
     let manifest: Manifest = serde_json::from_str(MANIFEST).unwrap();
-    let task = |seed: u64| {
-        let node = format!("n{seed}");
-        Task { host_name: node.clone(), node, seed, slice: None }
+    let task = |seed: u64| Task {
+        node: format!("n{seed}"),
+        host_name: format!("h{seed}"),
+        seed,
+        slice: None,
     };
     let submission = |job, task| Submission {
         job,
@@ -157,17 +160,26 @@ fn tasks_of_a_submitted_fleet_are_known_by_plan_and_seed() {
         at: String::new(),
         script: "job-1.sh".to_owned(),
     };
-    let mut fleet = Fleet {
+    let fleet = Fleet {
         schema: SCHEMA,
+        started_at: SUBMITTED.to_owned(),
         tasks: vec![task(7), task(8), task(9)],
         submissions: vec![submission(17, 0), submission(18, 1), submission(19, 2)],
         plan: Some(plan_of(&manifest)),
         ..Fleet::default()
     };
+    (folder, fleet)
+}
+
+/// A fleet that was submitted knows its tasks by their seeds.
+#[test]
+fn tasks_of_a_submitted_fleet_are_known_by_plan_and_seed() {
+    let place = tempfile::tempdir().unwrap();
+    let (folder, mut fleet) = submitted(place.path());
     let copies = place.path().join("copies");
-    as_recorded(&copies.join("x"), "some-name", 8);
-    as_recorded(&copies.join("y"), "some-name", 99);
-    run(&copies.join("z"), "other", 9, |manifest| {
+    as_recorded(&copies.join("x"), "n8", 8);
+    as_recorded(&copies.join("y"), "n8", 99);
+    run(&copies.join("z"), "n9", 9, |manifest| {
         manifest.command.extend(["--shard".to_owned(), "1/2".to_owned()]);
     });
     let copies = take_copies(&folder, &mut fleet, &[copies]).unwrap();
@@ -179,6 +191,89 @@ fn tasks_of_a_submitted_fleet_are_known_by_plan_and_seed() {
     fleet.plan = None;
     let copies = take_copies(&folder, &mut fleet, &[place.path().join("copies")]).unwrap();
     assert!(why(&copies, "x").contains("recorded no plan"), "{:?}", copies.refused);
+}
+
+/// Another host, or an earlier run, may have the seed of a task.
+#[test]
+fn a_task_of_a_submitted_fleet_takes_only_runs_of_its_host_that_began_later() {
+    let place = tempfile::tempdir().unwrap();
+    let (folder, mut fleet) = submitted(place.path());
+    let copies = place.path().join("copies");
+    as_recorded(&copies.join("0-stranger"), "n9.example.org", 7);
+    as_recorded(&copies.join("1-node"), "N7.example.org", 7);
+    run(&copies.join("2-early"), "n8", 8, |manifest| {
+        manifest.started_at = "2026-11-21T21:59:59Z".to_owned();
+    });
+    run(&copies.join("3-no-time"), "n8", 8, |manifest| manifest.started_at = "soon".to_owned());
+    run(&copies.join("4-host"), "h8", 8, |manifest| manifest.started_at = SUBMITTED.to_owned());
+    let copies = take_copies(&folder, &mut fleet, &[copies]).unwrap();
+    assert_eq!((copies.taken, copies.refused.len()), (2, 3), "{:?}", copies.refused);
+    for (task, host) in [("00/job-17", "N7.example.org"), ("01/job-18", "h8")] {
+        let text = fs::read_to_string(folder.file(format!("tasks/{task}/run/manifest.json")));
+        let manifest: Manifest = serde_json::from_str(&text.unwrap()).unwrap();
+        assert_eq!(manifest.host.host_name, host);
+    }
+    let stranger = why(&copies, "0-stranger");
+    assert!(stranger.contains("n9.example.org") && stranger.contains("h7 (node n7)"), "{stranger}");
+    for (folder, began) in [("2-early", "2026-11-21T21:59:59Z"), ("3-no-time", "soon")] {
+        let why = why(&copies, folder);
+        assert!(why.contains(began) && why.contains(SUBMITTED), "{why}");
+    }
+}
+
+/// Both would use one `incoming`, and write one `fleet.json`.
+#[test]
+fn a_second_call_is_refused_while_copies_are_taken() {
+    let place = tempfile::tempdir().unwrap();
+    as_recorded(&place.path().join("copies/a"), "a", 1);
+    let (path, from) = (place.path().join("fleet"), [place.path().join("copies")]);
+    let (first, mut fleet) = create_copied(&path, Trust::Checked).unwrap();
+    fs::create_dir(first.file(INCOMING)).unwrap();
+    let other = FleetFolder::open(&path).unwrap();
+    for error in [
+        create_copied(&path, Trust::Checked).unwrap_err(),
+        open_for_copies(&path, Trust::Checked).unwrap_err(),
+        take_copies(&other, &mut fleet.clone(), &from).unwrap_err(),
+    ] {
+        let what = &error.what;
+        assert!(what.contains("/fleet: another"), "{error}");
+        assert!(error.hint.unwrap().contains("wait"), "{what}");
+    }
+    assert!(first.dir().dir(INCOMING).is_ok(), "that of the first call");
+    assert_eq!(take_copies(&first, &mut fleet, &from).unwrap().taken, 1);
+    drop(first);
+    let (other, mut read) = open_for_copies(&path, Trust::Checked).unwrap();
+    assert_eq!(read, fleet);
+    let again = take_copies(&other, &mut read, &from).unwrap();
+    assert_eq!((again.taken, again.refused.len()), (0, 1));
+}
+
+/// `fleet.json` would be too long to be read again.
+#[test]
+fn long_texts_of_a_run_are_cut() {
+    let place = tempfile::tempdir().unwrap();
+    let long = |letter: &str| letter.repeat(5000);
+    run(&place.path().join("copies/a"), "a", 1, |manifest| {
+        manifest.title = long("t");
+        manifest.study = long("s");
+        manifest.question = Some(long("q"));
+        manifest.started_at = long("9");
+    });
+    run(&place.path().join("copies/b"), "b", 2, |manifest| {
+        manifest.trials[0].repeats[0].samples = format!("trial-00-repeat-{}", long("0"));
+    });
+    let (folder, fleet, copies) = taken(place.path());
+    assert_eq!(copies.taken, 1, "{:?}", copies.refused);
+    let kept = folder.read_fleet().unwrap();
+    assert_eq!(kept, fleet);
+    let question = kept.question.unwrap();
+    for text in [kept.title, kept.study, question, kept.started_at] {
+        assert_eq!(text.len(), 1024);
+    }
+    assert_eq!(why(&copies, "copies/b").len(), 1024);
+    let mut refused = Vec::new();
+    refuse(&mut refused, Path::new(&long("d")), &long("w"));
+    assert_eq!((refused[0].folder.len(), refused[0].why.len()), (1024, 1024));
 }
 
 /// The runs of a study that was derived from another have no choice.

@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use assay_files::Trust;
-use assay_fleet::{Copies, Fleet, FleetFolder, Slurm, create_copied, take_copies};
+use assay_fleet::{Copies, Fleet, FleetFolder, Slurm, create_copied, open_for_copies, take_copies};
 use assay_verdict::wording::count;
 
-use super::{MOST_NAMED, OpenFleet, with_document};
+use super::{MOST_NAMED, OpenFleet};
 use crate::error::Error;
 use crate::observer::Observer;
 
 /// A fleet with the runs that were copied from its hosts.
 #[derive(Debug)]
 pub struct CopiesTaken {
-    /// The fleet; its runs are not merged yet.
+    /// The fleet; its runs are not merged yet. No other call takes copies into it until it is dropped.
     pub open: OpenFleet,
     /// The signal that ended the copying early, if one did. The same call goes on.
     pub interrupted: Option<&'static str>,
@@ -33,7 +33,7 @@ pub struct CopiesTaken {
 /// ```
 ///
 /// # Errors
-/// A folder cannot be opened, or the fleet's cannot be written.
+/// A folder cannot be opened, the fleet's cannot be written, or another call is taking copies into it.
 pub fn collect_copies(
     path: &Path,
     from: &[PathBuf],
@@ -41,7 +41,7 @@ pub fn collect_copies(
     observer: &mut dyn Observer,
 ) -> Result<CopiesTaken, Error> {
     let (folder, mut fleet) = match FleetFolder::is_fleet(path) {
-        true => FleetFolder::open_trusted(path, trust).and_then(with_document),
+        true => open_for_copies(path, trust),
         false => create_copied(path, trust),
     }
     .map_err(Error::host)?;

@@ -15,8 +15,8 @@ use crate::study::Weights;
 fn submit(bench: &Bench, study: &[&str]) -> String {
     fs::create_dir(bench.path("bin")).unwrap();
     let submitted = bench.path("submitted").display().to_string();
-    let sinfo =
-        "case \"$*\" in *--version*) echo slurm-wlm 22.05.8;; *) echo 'n1|h1|idle|none';; esac";
+    let sinfo = "case \"$*\" in *--version*) echo slurm-wlm 22.05.8;; \
+                 *) echo \"n1|$(uname -n)|idle|none\";; esac";
     for (name, text) in [
         ("sinfo", sinfo.to_owned()),
         ("scontrol", "exit 0".to_owned()),
