@@ -82,7 +82,7 @@ fn a_run_that_was_copied_from_its_host_is_the_task_of_its_fleet() {
     };
     run("1", "host/of-the-task", &[]);
     run("7", "host/of-no-task", &[]);
-    run("1", "host/other-plan", &["--repeats", "2"]);
+    run("1", "host/other-plan", &["--stop", "at_most"]);
     fs::create_dir(bench.path("copies")).unwrap();
     let copy =
         Command::new("cp").arg("-r").args(["host", "copies"].map(|name| bench.path(name))).status();
