@@ -29,5 +29,5 @@ pub use error::Error;
 pub use identity::Identity;
 pub use output::{Output, create_new, output, output_dir, replace};
 pub use owner::{Checked, Trust, check, is_own};
-pub use read::{input, input_text};
+pub use read::{input, input_text, regular_text};
 pub use search::{directories, search_path};

@@ -1,12 +1,13 @@
 //! Bounded reading of files and directories that someone else may have put there.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::Dir as Listing;
+use rustix::fs::{Dir as Listing, Mode, OFlags, open};
 
 use crate::dir::Dir;
 use crate::error::Error;
@@ -50,13 +51,26 @@ impl Dir {
 /// The contents of a file that the user named: a link is the user's own and followed, and a pipe is
 /// read to its end, up to `limit` bytes.
 pub fn input(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
-    let file = std::fs::File::open(path).map_err(|cause| Error::new("read", path, cause))?;
+    let file = File::open(path).map_err(|cause| Error::new("read", path, cause))?;
     whole(file, path, limit)
 }
 
 /// The same for a text file.
 pub fn input_text(path: &Path, limit: u64) -> Result<String, Error> {
     as_text(input(path, limit)?, path)
+}
+
+/// The text of a file that is read without having been asked for: a link is followed, but nothing is waited for, as
+/// opening a FIFO would, and nothing but a regular file is read.
+pub fn regular_text(path: &Path, limit: u64) -> Result<String, Error> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let fd = open(path, flags, Mode::empty()).map_err(|cause| Error::new("read", path, cause))?;
+    let file = File::from(fd);
+    let metadata = file.metadata().map_err(|cause| Error::new("read", path, cause))?;
+    if !metadata.is_file() {
+        return Err(Error::refused("read", path, "it is not a regular file"));
+    }
+    as_text(whole(file, path, limit)?, path)
 }
 
 fn as_text(bytes: Vec<u8>, path: &Path) -> Result<String, Error> {

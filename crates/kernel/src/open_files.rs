@@ -1,5 +1,6 @@
 //! The limit on open files of this process (setrlimit(2), RLIMIT_NOFILE).
 
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -21,6 +22,14 @@ pub fn raise_limit() {
     }
 }
 
+/// Whether a descriptor is one of the last that this process may open. The kernel gives the lowest free number, so those
+/// below are in use.
+pub fn is_among_last(file: &impl AsFd, last: u64) -> bool {
+    let number = u64::try_from(file.as_fd().as_raw_fd()).unwrap_or_default();
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.is_some_and(|limit| number.saturating_add(last) >= limit)
+}
+
 /// Restores the previous limit in a child. System calls only, for use between fork and exec.
 pub(crate) fn restore_limit() {
     let before = BEFORE.load(Ordering::SeqCst);
@@ -38,6 +47,13 @@ mod tests {
     use super::*;
     use crate::process::Membership;
     use crate::root::Root;
+
+    #[test]
+    fn the_last_descriptors_are_known_by_their_numbers() {
+        let file = std::fs::File::open("/dev/null").unwrap();
+        assert!(is_among_last(&file, u64::MAX));
+        assert!(!is_among_last(&file, 0));
+    }
 
     #[test]
     fn the_limit_is_raised_for_this_process_and_not_for_its_workloads() {

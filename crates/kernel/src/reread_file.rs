@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -9,6 +10,12 @@ use std::path::Path;
 /// of the cost of open, read and close.
 #[derive(Debug)]
 pub struct RereadFile(File);
+
+impl AsFd for RereadFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 /// Initial buffer size; most counter files are far shorter.
 const INITIAL_SIZE: usize = 4096;

@@ -91,7 +91,7 @@ pub use lab::{LabStudy, guest_task, prepare_lab_study, run_lab_study, this_progr
 pub use lab_kernels::{CachedKernel, KernelName, Kernels, kernels_document, kernels_text};
 pub use limited_command::{LimitedCommand, run_limited};
 pub use live_export::LiveExport;
-pub use load::{Loaded, MOST_TEXT, load, reload};
+pub use load::{Loaded, MOST_TEXT, load, load_regular, reload};
 pub use look_taker::SharedLook;
 pub use observer::{CurrentSetting, Observer, RunView, Transcript};
 pub use overrides::StudyChoice;

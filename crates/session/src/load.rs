@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Diagnostic, Severity, closest};
-use assay_files::input_text;
+use assay_files::{input_text, regular_text};
 use assay_study::{
     Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
 };
@@ -46,6 +46,9 @@ impl Loaded {
     }
 }
 
+/// How text of a file is read, up to so many bytes.
+type Reader = fn(&Path, u64) -> Result<String, assay_files::Error>;
+
 /// A study's text and origin.
 struct Source {
     name: String,
@@ -67,10 +70,28 @@ struct Source {
 /// # Errors
 /// All mistakes together, in `findings`; a study that cannot be found or read.
 pub fn load(choice: &StudyChoice) -> Result<Loaded, Error> {
-    let source = find(choice)?;
+    load_by(choice, input_text)
+}
+
+/// The same without waiting for anybody, as completions need it: what is not a regular file, such as a pipe, is not read.
+///
+/// ```
+/// use assay_session::{StudyChoice, load_regular};
+/// assert!(load_regular(&StudyChoice::named("io-weight")).is_ok());
+/// assert!(load_regular(&StudyChoice::named("/dev/zero")).is_err());
+/// ```
+///
+/// # Errors
+/// The study, or a file that it names, is not a regular file; and those of [`load`].
+pub fn load_regular(choice: &StudyChoice) -> Result<Loaded, Error> {
+    load_by(choice, regular_text)
+}
+
+fn load_by(choice: &StudyChoice, read_text: Reader) -> Result<Loaded, Error> {
+    let source = find(choice, read_text)?;
     let read = RefCell::new(Vec::new());
     let read_named = |path: &str| {
-        let text = read_named_file(&source, path)?;
+        let text = read_named_file(&source, path, read_text)?;
         if source.folder.is_some() {
             read.borrow_mut().push((path.to_owned(), text.clone()));
         }
@@ -110,7 +131,8 @@ pub fn reload(name: &str, text: &str, choice: &StudyChoice) -> Result<Study, Err
         text: text.to_owned(),
         folder: path.is_file().then(|| path.parent().unwrap_or(Path::new("")).to_owned()),
     };
-    let (study, findings) = checked(&source, &|path| read_named_file(&source, path), choice);
+    let read_named = |path: &str| read_named_file(&source, path, input_text);
+    let (study, findings) = checked(&source, &read_named, choice);
     let note = "the recorded study cannot be planned again; nothing was touched";
     study.ok_or_else(|| {
         mistakes(Findings::new(&source.shown_as, &source.text, findings), note.to_owned())
@@ -149,7 +171,7 @@ fn mistakes(findings: Findings, note: String) -> Error {
 }
 
 /// Finds a study. A name without a slash and without `.toml` or `.fio` means a shipped study.
-fn find(choice: &StudyChoice) -> Result<Source, Error> {
+fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
     let name = choice.study.as_str();
     let path = Path::new(name);
     let suffix = path.extension();
@@ -162,7 +184,7 @@ fn find(choice: &StudyChoice) -> Result<Source, Error> {
     if is_bare && !is_job_file && !path.is_file() {
         return find_shipped(name);
     }
-    let text = input_text(path, MOST_TEXT).map_err(|error| {
+    let text = read_text(path, MOST_TEXT).map_err(|error| {
         let hint = file_beside(path)
             .unwrap_or_else(|| "name a study file, or one of `assay studies`".to_owned());
         Error::usage(format!("cannot read {name}: {}\n  hint: {hint}", error.cause))
@@ -216,12 +238,12 @@ fn file_beside(path: &Path) -> Option<String> {
     Some(format!("did you mean the file `{}`?", file.display()))
 }
 
-fn read_named_file(source: &Source, path: &str) -> Result<String, String> {
+fn read_named_file(source: &Source, path: &str, read_text: Reader) -> Result<String, String> {
     match &source.folder {
         None => shipped_file(path),
         Some(folder) => {
             let path = folder.join(path);
-            input_text(&path, MOST_TEXT)
+            read_text(&path, MOST_TEXT)
                 .map_err(|error| format!("{}: {}", path.display(), error.cause))
         }
     }
@@ -259,6 +281,17 @@ mod tests {
     fn a_similar_shipped_study_is_proposed() {
         let error = load(&StudyChoice::named("io-wieght")).unwrap_err();
         assert!(error.to_string().contains("did you mean `io-weight`?"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_a_regular_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe.toml");
+        let dir = assay_files::Dir::open(folder.path()).unwrap();
+        // Somebody else has it open for writing, and writes nothing.
+        let _open = dir.make_fifo("pipe.toml").unwrap();
+        let error = load_regular(&StudyChoice::named(pipe.display().to_string())).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 
     #[test]

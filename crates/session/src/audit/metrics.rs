@@ -3,6 +3,7 @@
 //! One thread of its own answers, and audits the host when a request comes and the last audit is old. The watch shares only
 //! a few numbers with it, so that no client holds it up.
 
+mod answers;
 mod page_server;
 mod request;
 
@@ -22,8 +23,11 @@ use crate::error::Error;
 /// An audit is made again when a request finds it older than this,
 const OLD: Duration = Duration::from_secs(60);
 
-/// and than so many times what it took: requests cost at most two percent of a CPU.
+/// and than so many times what it took: audits take at most two percent of a CPU,
 const TIMES_ITS_COST: u32 = 50;
+
+/// or more where one takes longer than twelve seconds: after this it is made again in any case.
+const OLDEST: Duration = Duration::from_secs(600);
 
 /// An address at which a watch answers.
 #[derive(Debug)]
@@ -125,8 +129,13 @@ pub(super) fn now_s() -> f64 {
 }
 
 fn is_old((latest, begun): &(LatestAudit, Instant)) -> bool {
-    let cost = Duration::from_secs_f64(latest.took_s.clamp(0.0, 3600.0));
-    begun.elapsed() > OLD.max(cost * TIMES_ITS_COST)
+    begun.elapsed() > lasts(latest.took_s)
+}
+
+/// For how long an audit that took so many seconds is shown.
+fn lasts(took_s: f64) -> Duration {
+    let cost = Duration::from_secs_f64(took_s.clamp(0.0, 3600.0));
+    (cost * TIMES_ITS_COST).clamp(OLD, OLDEST)
 }
 
 /// An audit of the host, if it has control groups, and when it was begun.
@@ -134,4 +143,16 @@ fn made(root: &Root) -> Option<(LatestAudit, Instant)> {
     let (begun, made_s) = (Instant::now(), now_s());
     let audit = audit(&take_snapshot(root).ok()?);
     Some((LatestAudit { audit, made_s, took_s: begun.elapsed().as_secs_f64() }, begun))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_audit_is_shown_for_a_minute_or_fifty_times_its_cost_but_ten_minutes_at_most() {
+        for (took_s, expected_s) in [(0.0, 60), (1.0, 60), (4.0, 200), (12.0, 600), (300.0, 600)] {
+            assert_eq!(lasts(took_s), Duration::from_secs(expected_s), "{took_s}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_audit::snapshot::{Hierarchy, MAX_GROUPS};
 use assay_audit::{Change, OF_HOST, WATCHED};
 use assay_host::Owners;
-use assay_kernel::{Error, FileId, RereadFile, Root};
+use assay_kernel::{Error, FileId, RereadFile, Root, open_files};
 use rustix::io::Errno;
 
 use super::groups;
@@ -23,6 +23,9 @@ const ROUNDS: usize = 8;
 /// In so many rounds the names of each group's files are listed again, whatever else tells that they changed.
 pub(super) const LISTING_ROUNDS: usize = 64;
 
+/// Descriptors that are left for reading what is not kept open, for audits, and for clients who ask for metrics.
+const RESERVE: u64 = 64;
+
 /// All that is watched.
 pub(super) struct Watched<'r> {
     root: &'r Root,
@@ -31,6 +34,8 @@ pub(super) struct Watched<'r> {
     by_file: HashMap<FileId, (Place, &'static str)>,
     host: Vec<Open<String>>,
     buffer: Vec<u8>,
+    /// Descriptors that are not taken.
+    reserve: u64,
     /// Groups that have come since it was made.
     pub(super) came: usize,
     /// Groups that are gone.
@@ -62,6 +67,10 @@ struct Open<N> {
 
 impl<'r> Watched<'r> {
     pub(super) fn new(root: &'r Root) -> Self {
+        Self::with_reserve(root, RESERVE)
+    }
+
+    fn with_reserve(root: &'r Root, reserve: u64) -> Self {
         let mut watched = Self {
             root,
             hierarchies: groups::hierarchies(root),
@@ -69,6 +78,7 @@ impl<'r> Watched<'r> {
             by_file: HashMap::new(),
             host: Vec::new(),
             buffer: Vec::new(),
+            reserve,
             came: 0,
             went: 0,
             is_full: false,
@@ -82,7 +92,7 @@ impl<'r> Watched<'r> {
         let schedulers = disks.iter().map(|name| format!("/sys/block/{name}/queue/scheduler"));
         for path in OF_HOST.into_iter().map(str::to_owned).chain(schedulers) {
             let file = PathBuf::from(&path);
-            match open(root, &mut watched.buffer, &file, path) {
+            match open(root, reserve, &mut watched.buffer, &file, path) {
                 Ok(one) => watched.host.push(one),
                 Err(error) => watched.note(&error),
             }
@@ -153,7 +163,7 @@ impl<'r> Watched<'r> {
             if name == ALIAS {
                 continue;
             }
-            match open(self.root, &mut self.buffer, &path, name) {
+            match open(self.root, self.reserve, &mut self.buffer, &path, name) {
                 Ok(one) => files.push(one),
                 Err(error) => self.note(&error),
             }
@@ -328,8 +338,17 @@ impl<'r> Watched<'r> {
     }
 }
 
-fn open<N>(root: &Root, buffer: &mut Vec<u8>, path: &Path, name: N) -> Result<Open<N>, Error> {
+fn open<N>(
+    root: &Root,
+    reserve: u64,
+    buffer: &mut Vec<u8>,
+    path: &Path,
+    name: N,
+) -> Result<Open<N>, Error> {
     let file = root.open_reread(path)?;
+    if open_files::is_among_last(&file, reserve) {
+        return Err(Error::new("open", path, &Errno::MFILE.into()));
+    }
     let text = file.read_record(buffer).map_err(|cause| Error::new("read", path, &cause))?;
     Ok(Open { name, text: text.to_vec(), file })
 }
@@ -354,4 +373,36 @@ fn below<'p>(place: &'p Place, names: &'p [String]) -> impl Iterator<Item = Plac
 
 fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn descriptors_are_left_for_metrics_and_audits() {
+        let tree = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = tree.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("proc/self/mountinfo", "25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        write("proc/self/cgroup", "0::/\n");
+        write("sys/fs/cgroup/cgroup.controllers", "cpu\n");
+        write("sys/fs/cgroup/a.service/cpu.weight", "100\n");
+        write("proc/sys/vm/swappiness", "60\n");
+        let root = Root::at(tree.path());
+        let opened = |watched: &Watched<'_>| {
+            watched.host.len()
+                + watched.groups.values().map(|files| files.open.len()).sum::<usize>()
+        };
+        let all = Watched::with_reserve(&root, 0);
+        assert_eq!((all.groups(), opened(&all), all.left_out()), (2, 2, None));
+        let none = Watched::with_reserve(&root, u64::MAX);
+        assert_eq!((none.groups(), opened(&none)), (2, 0));
+        assert!(none.left_out().is_some_and(|why| why.contains("no descriptor was left")));
+    }
 }

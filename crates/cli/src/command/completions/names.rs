@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use assay_files::Dir;
-use assay_session::{StudyChoice, cause_names, load};
+use assay_session::{StudyChoice, cause_names, load_regular};
 use assay_study::{Factor, shipped};
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -27,10 +27,25 @@ pub(super) fn with_names(command: Command) -> Command {
 }
 
 fn with_name(command: &str, argument: Arg) -> Arg {
-    match completer(command, argument.get_id().as_str()) {
-        Some(completer) => argument.add(ArgValueCompleter::new(completer)),
+    let named = completer(command, argument.get_id().as_str());
+    // What clap would complete by itself would not be sifted.
+    let of_path = (argument.get_value_hint() == ValueHint::AnyPath).then_some(paths as Completer);
+    match named.or(of_path) {
+        Some(completer) => argument
+            .add(ArgValueCompleter::new(move |current: &OsStr| on_one_line(completer(current)))),
         None => argument,
     }
+}
+
+/// Those without control characters. A shell takes each line as a candidate, so that the name of a folder could otherwise
+/// be two, the second of which looks like an option.
+fn on_one_line(mut candidates: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+    candidates.retain(|one| !one.get_value().to_string_lossy().chars().any(char::is_control));
+    candidates
+}
+
+fn paths(current: &OsStr) -> Vec<CompletionCandidate> {
+    PathCompleter::any().complete(current)
 }
 
 fn completer(command: &str, argument: &str) -> Option<Completer> {
@@ -95,7 +110,10 @@ fn factors(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// The levels of each factor.
 fn factors_of(words: &[String]) -> BTreeMap<String, Vec<String>> {
-    let read = |name: &str| load(&StudyChoice::named(name)).ok().map(|loaded| loaded.study.factors);
+    // Nobody has asked for the file to be read: a pipe would be waited for.
+    let read = |name: &str| {
+        load_regular(&StudyChoice::named(name)).ok().map(|loaded| loaded.study.factors)
+    };
     let of_study: Option<Vec<Factor>> = words.iter().find_map(|word| read(word));
     let all = || shipped().iter().filter_map(|study| read(study.name)).flatten().collect();
     let mut found = BTreeMap::<String, Vec<String>>::new();
@@ -193,6 +211,28 @@ mod tests {
             let is_completed = completed.iter().any(|one| one.0 == command && one.1 == argument);
             assert!(is_completed, "{command} {argument}");
         }
+    }
+
+    #[test]
+    fn a_name_of_two_lines_is_no_candidate_of_any_argument() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["evil", "evil\n--erase=sda", "evil\rx"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let current = folder.path().join("ev");
+        let mut all = vec![with_names(Arguments::command())];
+        let mut asked = 0;
+        while let Some(command) = all.pop() {
+            let completers =
+                command.get_arguments().filter_map(|one| one.get::<ArgValueCompleter>());
+            for completer in completers {
+                let found = words(&completer.complete(current.as_os_str()));
+                assert!(found.iter().all(|one| one.ends_with("evil/")), "{found:?}");
+                asked += found.len();
+            }
+            all.extend(command.get_subcommands().cloned());
+        }
+        assert!(asked > 10, "{asked}");
     }
 
     #[test]

@@ -51,6 +51,7 @@ fn folder() -> tempfile::TempDir {
     run("20260101T000000Z-a");
     HOSTILE.into_iter().for_each(run);
     symlink("/etc", folder.path().join("runs/2026-link")).unwrap();
+    fs::create_dir(folder.path().join("evil\n--erase=sda")).unwrap();
     folder
 }
 
@@ -119,6 +120,11 @@ fn shells_complete_names_of_studies_factors_knobs_causes_rules_cases_and_runs() 
         let hostile = |name: &&String| name.contains("touch") || name.contains("link");
         if shell == "bash" {
             assert_eq!(runs.iter().find(hostile), None, "{runs:?}");
+        }
+        // As a study, and as a path that clap completes.
+        for words in [&["check", "evil"][..], &["run", "cpu-weight", "--out", "evil"]] {
+            let offered = offered(shell, folder.path(), words);
+            assert!(offered.iter().all(|one| !one.contains("erase")), "{shell}: {offered:?}");
         }
         assert!(!folder.path().join("owned").exists());
     }

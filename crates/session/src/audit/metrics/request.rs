@@ -8,9 +8,14 @@ const PATH: &[u8] = b"/metrics";
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The status of the answer, as soon as the head is complete or too long.
-pub(super) fn status(head: &[u8]) -> Option<&'static str> {
-    if !head.windows(4).any(|end| end == b"\r\n\r\n") {
+/// The status of an answer with the page.
+pub(super) const OK: &str = "200 OK";
+
+/// The status of the answer, as soon as the head is complete or too long. Its last `fresh` bytes were not seen before.
+pub(super) fn status(head: &[u8], fresh: usize) -> Option<&'static str> {
+    // The end may have begun in what came before.
+    let from = head.len().saturating_sub(fresh.saturating_add(3));
+    if !head[from..].windows(4).any(|end| end == b"\r\n\r\n") {
         return (head.len() >= MOST).then_some("431 Request Header Fields Too Large");
     }
     let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
@@ -20,7 +25,7 @@ pub(super) fn status(head: &[u8]) -> Option<&'static str> {
     };
     let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
     Some(match (method, path) {
-        (b"GET", PATH) => "200 OK",
+        (b"GET", PATH) => OK,
         (b"GET", _) => "404 Not Found",
         _ => "405 Method Not Allowed",
     })
@@ -28,7 +33,7 @@ pub(super) fn status(head: &[u8]) -> Option<&'static str> {
 
 /// The whole answer; the page is asked for only if it is sent.
 pub(super) fn answer(status: &str, page: &mut dyn FnMut() -> String) -> Vec<u8> {
-    let (kind, body) = match status.starts_with("200 ") {
+    let (kind, body) = match status == OK {
         true => (OPENMETRICS, page()),
         false => ("text/plain; charset=utf-8", format!("{status}: GET /metrics\n")),
     };
@@ -48,7 +53,7 @@ mod tests {
     fn only_the_page_is_answered_and_only_to_get() {
         let code = |line: &str| {
             let head = format!("{line}\r\nHost: a\r\n\r\n");
-            status(head.as_bytes()).map(|status| status[..3].to_owned())
+            status(head.as_bytes(), head.len()).map(|status| status[..3].to_owned())
         };
         for (line, expected) in [
             ("GET /metrics HTTP/1.1", "200"),
@@ -73,11 +78,14 @@ mod tests {
     fn a_head_is_awaited_until_it_is_whole_or_too_long() {
         let whole = b"GET /metrics HTTP/1.1\r\nA: b\r\n\r\n";
         for end in 0..whole.len() {
-            assert_eq!(status(&whole[..end]), None, "{end}");
+            assert_eq!(status(&whole[..end], 1), None, "{end}");
         }
-        assert_eq!(status(whole), Some("200 OK"));
-        assert_eq!(status(&[b'a'; MOST - 1]), None);
-        assert!(status(&[b'a'; MOST]).is_some_and(|status| status.starts_with("431")));
+        // Its end may come in any parts.
+        for fresh in 1..=whole.len() {
+            assert_eq!(status(whole, fresh), Some(OK), "{fresh}");
+        }
+        assert_eq!(status(&[b'a'; MOST - 1], 1), None);
+        assert!(status(&[b'a'; MOST], 1).is_some_and(|status| status.starts_with("431")));
     }
 
     #[test]
@@ -85,7 +93,7 @@ mod tests {
         let text = |status: &str, page: &mut dyn FnMut() -> String| {
             String::from_utf8(answer(status, page)).unwrap()
         };
-        let sent = text("200 OK", &mut || "# EOF\n".to_owned());
+        let sent = text(OK, &mut || "# EOF\n".to_owned());
         assert!(
             sent.contains("Content-Length: 6\r\n") && sent.ends_with("\r\n\r\n# EOF\n"),
             "{sent}"
