@@ -21,6 +21,9 @@ pub fn conclude(
         |host: &FleetHost| host.overall_verdict() == Some(Verdict::Void) && host.code == Some(0);
     let all_verdicts: Vec<Verdict> = hosts.iter().filter_map(FleetHost::overall_verdict).collect();
     let missing = named(hosts, |host| host.overall_verdict().is_none());
+    if hosts.is_empty() {
+        return (Verdict::Void, "no run was taken: the fleet has no host yet".to_owned());
+    }
     if all_verdicts.is_empty() {
         return (Verdict::Void, format!("no host has a verdict ({})", list(&missing)));
     }

@@ -52,7 +52,7 @@ impl WriteNotices {
             let descriptor = libc::fanotify_init(flags, event_flags);
             if descriptor < 0 {
                 let cause = io::Error::last_os_error();
-                return Err(Error::new("fanotify_init", Path::new(NAME), &cause));
+                return Err(Error::new("ask for notices of writes by", Path::new(NAME), &cause));
             }
             File::from(OwnedFd::from_raw_fd(descriptor))
         };

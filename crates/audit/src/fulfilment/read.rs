@@ -34,7 +34,8 @@ pub fn manifest(texts: &[(String, String)]) -> Result<Manifest, String> {
     }
     if all.pods.is_empty() && all.services.is_empty() && all.units.is_empty() {
         let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
-        return Err(format!("{} asks for no group", names.join(", ")));
+        let alone = if all.kubelet.is_some() { " alone" } else { "" };
+        return Err(format!("{}: it asks for no group{alone}", names.join(", ")));
     }
     Ok(all)
 }

@@ -27,7 +27,7 @@ pub(crate) struct TuneArguments {
     study: StudyArguments,
     /// Instead, measure the parameters of iocost for this disk (as for `--disk`) and prove them with the study
     /// [default: io-weight]; it is written to only if it is an image, or with --erase
-    #[arg(long, value_name = "DISK", conflicts_with_all = ["disk", "scheduler", "keep", "also", "settings", "write"])]
+    #[arg(long, value_name = "DISK", conflicts_with_all = ["disk", "scheduler", "repeats", "at_most", "stop", "keep", "also", "settings", "write"])]
     iocost: Option<DiskOverride>,
     /// Total time, e.g. `5m`
     #[arg(long = "for", value_name = "DURATION", value_parser = repeat_length, default_value = "5m")]
@@ -44,12 +44,12 @@ pub(crate) struct TuneArguments {
     /// Write the study with the chosen setting to this new file
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
-    /// Run folder [default: `runs/<time>-<study>-tune`]
+    /// Run folder [default: `runs/<time>-<study>-tune`; with --iocost `runs/<time>-iocost`]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustArguments,
-    /// Print tune.json instead of text
+    /// Print tune.json, or iocost.json, instead of text
     #[arg(long)]
     json: bool,
 }

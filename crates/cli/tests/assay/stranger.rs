@@ -73,3 +73,25 @@ fn a_part_of_the_trials_is_called_by_the_name_of_its_option() {
     let run = ["run", "cpu-weight", "--dry-run", "--shard", "3/2"];
     refused(&bench, &run, &["invalid shard `3/2`", "`2/4` for the second of four"]);
 }
+
+#[test]
+fn options_for_other_cases_are_refused_and_not_ignored() {
+    let bench = Bench::aside();
+    for option in [["--within", "1%"], ["--measure", "ios"], ["--confidence", "99%"]] {
+        let words = [&["judge", "run"][..], &option].concat();
+        refused(&bench, &words, &["cannot be used with", option[0]]);
+    }
+    let words = ["tune", "--iocost", "loop", "--repeats", "3"];
+    refused(&bench, &words, &["cannot be used with", "--repeats"]);
+}
+
+#[test]
+fn a_configuration_alone_asks_for_no_group() {
+    let bench = Bench::aside();
+    bench.write(
+        "kubelet.yaml",
+        "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n",
+    );
+    let says = ["kubelet.yaml: it asks for no group alone", "hint: "];
+    refused(&bench, &["audit", "--told", "kubelet.yaml"], &says);
+}

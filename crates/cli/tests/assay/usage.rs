@@ -52,7 +52,7 @@ fn refuses_no_repeats_and_unknown_words() {
 #[test]
 fn refuses_to_judge_or_report_a_folder_without_a_run() {
     refused(&["judge", "."], &["manifest.json", "hint: "]);
-    refused(&["report", "absent"], &["manifest.json", "hint: "]);
+    refused(&["report", "absent"], &["cannot open absent", "hint: "]);
 }
 
 #[test]

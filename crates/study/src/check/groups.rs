@@ -46,7 +46,7 @@ fn count(check: &mut Check<'_>, group: &Group, path: &str) {
             code: code::OUT_OF_RANGE,
             message: format!("{what} is {count}"),
             expected: format!("1 to {MOST_MEMBERS}"),
-            remedy: "write 1 or more, or remove the group".to_owned(),
+            remedy: format!("write 1 to {MOST_MEMBERS}, or remove the group"),
         })
     });
 }

@@ -26,8 +26,8 @@ pub(super) struct WatchArguments {
     /// How often files are read again of which no write was reported [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = every, requires = "watch")]
     every: Option<Duration>,
-    /// Answer at http://ADDR/metrics with what the watch knows, as OpenMetrics; without ADDR at 127.0.0.1:9105. Nobody is asked who
-    /// he is: name another address than a loopback one only where all who reach it may read that
+    /// Answer at http://ADDR/metrics with what the watch knows, as OpenMetrics; without ADDR at 127.0.0.1:9105. There is no
+    /// authentication: name an address that is not loopback only where all who reach it may read that
     #[arg(long, value_name = "ADDR", value_parser = address, num_args = 0..=1, default_missing_value = "127.0.0.1:9105",
           requires = "watch")]
     metrics: Option<SocketAddr>,

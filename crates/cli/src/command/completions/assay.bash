@@ -16,6 +16,8 @@ _assay() {
         ASSAY_COMPLETE=bash _CLAP_COMPLETE_INDEX=$((${#words[@]} - 1)) _CLAP_IFS=$'\n' \
             command assay -- "${words[@]}" 2> /dev/null
     )
+    # Nothing is known: bash completes names of files.
+    [[ ${#COMPREPLY[@]} -eq 1 && -z ${COMPREPLY[0]} ]] && COMPREPLY=()
     # Only what follows the last split is replaced.
     local whole=${words[-1]} current=$2
     [[ $current =~ ^[=:]+$ ]] && current=

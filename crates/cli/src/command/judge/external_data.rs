@@ -23,16 +23,16 @@ pub(crate) struct ExternalDataArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["run", "fio", "bw_log"], requires = "weights")]
     csv: Option<PathBuf>,
     /// Weight of each group, in the order of the files, jobs, or first rows
-    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = weight)]
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = weight, conflicts_with = "run")]
     weights: Vec<f64>,
     /// Margin: allowed deviation of a share, relative to the promised share
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = margin)]
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = margin, conflicts_with = "run")]
     within: f64,
     /// Confidence of the intervals
-    #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = confidence)]
+    #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = confidence, conflicts_with = "run")]
     confidence: f64,
     /// Quantity from fio's JSON
-    #[arg(long, value_name = "WHAT", default_value = "bytes", value_parser = one_of(&QUANTITIES))]
+    #[arg(long, value_name = "WHAT", default_value = "bytes", value_parser = one_of(&QUANTITIES), conflicts_with = "run")]
     measure: Quantity,
 }
 
