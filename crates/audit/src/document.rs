@@ -1,6 +1,6 @@
 //! The whole answer about a host.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_facts::Available;
 use assay_facts::owner::Owner;
@@ -39,6 +39,8 @@ pub struct Audit {
     pub with_settings: usize,
     /// What was found, by class, then in the order of groups.
     pub findings: Vec<Finding>,
+    /// How many more findings a rule has than the 1000 of it that are kept, by its code.
+    pub left_out: BTreeMap<&'static str, usize>,
     /// What weights of CPU are worth.
     pub worth: Vec<Worth>,
     /// Effective protection of memory, where any is set.
@@ -70,11 +72,15 @@ pub fn audit(snapshot: &Snapshot) -> Audit {
     let host = Host::new(snapshot);
     let mut not_looked_at = not_looked_at(&host);
     let mut findings: Vec<Finding> = Vec::new();
+    let mut left_out = BTreeMap::new();
     let is_sure = |code: &str| can_see_above(&host) || !NEED_ANCESTORS.contains(&code);
     for rule in rules::all().filter(|rule| is_sure(rule.code)) {
         let (found, more) = rule.apply(&host, MOST_FINDINGS);
         findings.extend(found);
-        not_looked_at.extend((more > 0).then(|| format!("{more} more findings of {}", rule.code)));
+        if more > 0 {
+            not_looked_at.push(format!("{more} more findings of {}", rule.code));
+            left_out.insert(rule.code, more);
+        }
     }
     findings.sort_by(|one, other| {
         (one.class, one.code, &one.group).cmp(&(other.class, other.code, &other.group))
@@ -96,6 +102,7 @@ pub fn audit(snapshot: &Snapshot) -> Audit {
         groups: paths.len(),
         with_settings: set.len(),
         findings,
+        left_out,
         worth: worth::table(&host),
         protection: protections(&host),
         effective: effective::table(&host),
@@ -212,6 +219,21 @@ mod tests {
         let idle = audit.findings.iter().filter(|finding| finding.code == "A-IDLE").count();
         assert_eq!(idle, MOST_FINDINGS);
         assert!(audit.not_looked_at.contains(&"5 more findings of A-IDLE".to_owned()));
+        assert_eq!(audit.left_out.get("A-IDLE"), Some(&5));
+    }
+
+    #[test]
+    fn groups_of_a_user_hide_none_of_the_hosts() {
+        let idle = [("cpu.idle", "1"), ("cpu.weight", "100")];
+        let mine = (0..MOST_FINDINGS + 5).map(|at| format!("/a/g{at}"));
+        let fake = Fake::v2().group("/a", &[]).group("/z", &[]).group("/z/x", &[]);
+        let fake = mine.fold(fake, |fake, path| fake.group(&path, &idle));
+        let fake = fake.group("/z/x/work", &idle);
+        let fake = fake.change(|host| host.delegated = [("/a".to_owned(), 7)].into());
+        let audit = audit(&fake.snapshot());
+        let of = |path: &str| audit.findings.iter().any(|one| one.code == "A-IDLE" && one.group == path);
+        assert!(of("/z/x/work"));
+        assert_eq!(audit.left_out.get("A-IDLE"), Some(&6));
     }
 
     #[test]

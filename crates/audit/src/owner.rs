@@ -35,6 +35,12 @@ fn with_name(snapshot: &Snapshot, owner: Owner, user: &str) -> Owner {
     }
 }
 
+/// Whether a user made the group, as far as its path tells.
+pub(crate) fn is_of_a_user(snapshot: &Snapshot, path: &str) -> bool {
+    delegated(snapshot, path).is_some()
+        || matches!(unnamed(snapshot, path), Some(Owner::Claimed { .. }))
+}
+
 /// The first group above that belongs to a user.
 fn delegated(snapshot: &Snapshot, path: &str) -> Option<Delegated> {
     if snapshot.delegated.is_empty() {

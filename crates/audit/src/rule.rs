@@ -61,8 +61,14 @@ impl Found {
 impl Rule {
     /// Applies it to a host. Gives at most so many findings, and how many there are beyond.
     pub(crate) fn apply(&self, host: &Host, most: usize) -> (Vec<Finding>, usize) {
-        let found = (self.find)(host);
+        let mut found = (self.find)(host);
         let more = found.len().saturating_sub(most);
+        if more > 0 {
+            // So that groups of a user's hide none of the host's, however many he makes.
+            found.sort_by_cached_key(|one| {
+                (owner::is_of_a_user(host.snapshot, &one.group), one.group.matches('/').count())
+            });
+        }
         let found = found.into_iter().take(most);
         let findings = found
             .map(|one| Finding {

@@ -196,7 +196,8 @@ fn findings(page: &mut Families, audit: &Audit) {
     for rule in all() {
         let class = Class::ALL.iter().find(|(_, class, _)| *class == rule.class);
         let word = class.map_or("", |(word, ..)| word);
-        let number = audit.findings.iter().filter(|one| one.code == rule.code).count();
+        let kept = audit.findings.iter().filter(|one| one.code == rule.code).count();
+        let number = kept + audit.left_out.get(rule.code).unwrap_or(&0);
         let labels = [("rule", rule.code), ("class", word)];
         page.add("assay_audit_findings", FINDINGS, &labels, number as f64);
     }

@@ -117,13 +117,14 @@ pub fn measure_iocost(
     conclude(&request, &finished, &schedule, options, observer)
 }
 
-/// Reads for every disk; writes only where nothing can be lost: on an own image, or with permission.
+/// Reads for every disk; writes, before them, only where nothing can be lost: on an own image, or with permission.
 fn loads_for(disk: &DiskOverride, erase: Option<&str>) -> Vec<Load> {
-    let mut loads = Load::in_direction(Direction::Read).to_vec();
-    if loads::may_write(disk, erase) {
-        loads.extend(Load::in_direction(Direction::Write));
+    let reads = Load::in_direction(Direction::Read);
+    if !loads::may_write(disk, erase) {
+        return reads.to_vec();
     }
-    loads
+    // What was never written may be read without the medium.
+    [Load::in_direction(Direction::Write), reads].concat()
 }
 
 /// The study of weights on the same disk, without a scheduler that would divide it itself; otherwise why there is no
@@ -157,7 +158,11 @@ fn conclude(
     let judgement = judge_finished(request, finished, observer).map_err(Error::host)?;
     let ended_early = finished.interrupted.is_some() || finished.failure.is_some();
     let found = result::found(&options.disk, schedule, &finished.manifest, &judgement);
-    let found = IoCost { ended_early, ..found };
+    let mut found = IoCost { ended_early, ..found };
+    if ended_early {
+        // Not for every disk of this model.
+        found.hwdb.clear();
+    }
     request.folder.write_json("iocost.json", &found).map_err(Error::host)?;
     let own = match (&found.model, &found.proof) {
         (None, _) => Code::Host,

@@ -94,7 +94,7 @@ fn an_interrupted_measurement_keeps_what_it_has_and_restores_the_host() {
     bench.assert_host_is_as_before("after an interrupted measurement");
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(found["ended_early"], true);
-    assert!(found["measured"]["rbps"].as_f64().unwrap() > 0.0, "{found:#}");
+    assert!(found["measured"]["wbps"].as_f64().unwrap() > 0.0, "{found:#}");
     let why = found["not_available"]["wrandiops"].as_str().unwrap();
     assert!(why.contains("ended before it"), "{found:#}");
 }

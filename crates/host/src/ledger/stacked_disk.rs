@@ -53,7 +53,7 @@ fn of(root: &Root, disk: &str, file: &str) -> Result<String, Error> {
 fn map(root: &Root, name: &str, below: &str) -> Result<(), Error> {
     let program = command::require("dmsetup", "dmsetup")?;
     let table = format!("0 {} linear {} 0", of(root, below, "size")?, of(root, below, "dev")?);
-    let words = ["--noudevsync", "create", name, "--table", &table];
+    let words = ["--noudevsync", "create", name, "--uuid", name, "--table", &table];
     command::succeed(&program, &words, "").map(|_| ())
 }
 
@@ -91,15 +91,18 @@ fn find(root: &Root, layer: Layer, name: &str) -> Result<Option<PathBuf>, Error>
     Ok(found.map(|disk| Path::new(BLOCK).join(disk)))
 }
 
-/// Whether another disk than `below` is under it: then it is someone else's with the same name.
-fn is_of_another(root: &Root, made: &Path, below: &str) -> bool {
-    let under = root.list(made.join("slaves")).unwrap_or_default();
-    under.iter().any(|disk| disk != below)
+/// Whether it is someone else's with the same name: another disk than `below` is under it, or a device of the device mapper
+/// has not the identifier that it was made with (its name, which a volume group has not).
+fn is_of_another(root: &Root, layer: Layer, made: &Path, (name, below): (&str, &str)) -> bool {
+    let is_marked = || root.read_trimmed(made.join("dm/uuid")).is_ok_and(|known| known == name);
+    let stands_on = |under: Vec<String>| under.iter().all(|disk| disk == below);
+    let is_ours = layer == Layer::Md || is_marked();
+    !(is_ours && root.list(made.join("slaves")).is_ok_and(stands_on))
 }
 
 pub(super) fn remove(root: &Root, layer: Layer, name: &str, below: &str) -> Result<(), Error> {
     let Some(made) = find(root, layer, name)? else { return Ok(()) };
-    if is_of_another(root, &made, below) {
+    if is_of_another(root, layer, &made, (name, below)) {
         return Ok(());
     }
     match layer {

@@ -11,6 +11,9 @@ use crate::wording;
 pub fn render(found: &IoCost, width: usize) -> String {
     let width = width.max(40);
     let mut lines = vec![format!("{} ({}, {})", found.disk, found.device, found.numbers)];
+    if found.ended_early {
+        lines.push("  ended early: what was not measured is missing".to_owned());
+    }
     for (key, value) in &found.measured {
         let unit = match key.as_str() {
             "rbps" | "wbps" => "bytes/s".to_owned(),

@@ -166,7 +166,9 @@ impl<'a> IoCostSchedule<'a> {
         let rotational = queue.and_then(|queue| queue.at_start.get("rotational"));
         let rotational = rotational.is_some_and(|text| text.trim() == "1");
         let values = self.trial_of.keys().filter_map(|load| {
-            let result = self.repeat_of(*load, manifest)?.workloads.first()?;
+            // A load that was interrupted has reported a rate, too.
+            let whole = self.repeat_of(*load, manifest).filter(|repeat| repeat.fault.is_none());
+            let result = whole?.workloads.first()?;
             Some((load.key(), value(*load, result, percentile(rotational))?))
         });
         Measured {

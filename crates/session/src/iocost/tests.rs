@@ -54,7 +54,7 @@ fn every_load_runs_once_and_what_is_missing_is_named() {
     assert!(temp.path().join("out/iocost.json").is_file());
     let manifest = measured.folder.read_manifest().unwrap();
     let loads: Vec<_> = manifest.trials.iter().map(|trial| &trial.factors["load"]).collect();
-    assert_eq!(loads, ["rbps", "rseqiops", "rrandiops", "rlat", "wbps", "wseqiops", "wrandiops"]);
+    assert_eq!(loads, ["wbps", "wseqiops", "wrandiops", "rbps", "rseqiops", "rrandiops", "rlat"]);
 }
 
 #[test]
