@@ -37,7 +37,11 @@ pub(crate) const DOCUMENTS: [Document; 38] = [
     document("blame", "cli::Document", "`assay blame --json`"),
     document("compare", "verdict::RunComparison", "`assay compare --json`, compare.json"),
     document("conform", "conformance::Document", "`assay conform --json`, `lab conform --json`"),
-    document("diagnostics", "diagnostic::Diagnostics", "mistakes of a study, with any `--json`"),
+    document(
+        "diagnostics",
+        "diagnostic::Diagnostics",
+        "mistakes of a study, with `--json` of `run`, `check`, `predict`, `explain`, `tune STUDY`, `lab run` and `fleet run`",
+    ),
     document("errors", "verdict::RunErrors", "`assay run --errors-json FILE`"),
     document("event", "run-folder::Event", "each line of events.jsonl"),
     document("exec", "cli::JudgedReport", "`assay exec --json`"),
