@@ -40,6 +40,7 @@ pub struct Audit {
     /// What was found, by class, then in the order of groups.
     pub findings: Vec<Finding>,
     /// How many more findings a rule has than the 1000 of it that are kept, by its code.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<&'static str, usize>,
     /// What weights of CPU are worth.
     pub worth: Vec<Worth>,
