@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use assay_test_support::{HostSnapshot, is_for_guests, skip, with_host_lock};
 use serde_json::Value;
 
-use super::shared::{PATIENCE, Visit, tree, visit, why_not};
+use super::shared::{ARGUMENTS, PATIENCE, Visit, tree, visit, why_not};
 use super::watched::BLAME;
 use crate::bench::Bench;
 use crate::iocost::scan;
@@ -70,7 +70,7 @@ pub(super) fn on_v2(test: &str) -> Option<&'static Visit> {
         ["--disk", "null_blk:iops=2000,depth=32,size=64MiB"],
         ["--swap", "128MiB"],
     ];
-    visit(&ONCE, test, "debian-6.12", options.as_flattened(), &format!("{BLAME}{ON_V2}"))
+    visit(&ONCE, test, "debian-6.12", options.as_flattened(), &format!("{ARGUMENTS}{ON_V2}"))
 }
 
 /// What the guest with cgroup v1 does last.
@@ -79,7 +79,7 @@ const PANICS: &str = "cat /proc/self/cgroup; sleep 3; echo c >/proc/sysrq-trigge
 pub(super) fn on_v1(test: &str) -> Option<&'static Visit> {
     static ONCE: OnceLock<Result<Visit, String>> = OnceLock::new();
     let options = [["--cgroup", "v1"], ["--disk", "null_blk:iops=2000,depth=4,size=64MiB"]];
-    visit(&ONCE, test, "debian-6.1", options.as_flattened(), &format!("{BLAME}{PANICS}"))
+    visit(&ONCE, test, "debian-6.1", options.as_flattened(), &format!("{ARGUMENTS}{BLAME}{PANICS}"))
 }
 
 #[test]

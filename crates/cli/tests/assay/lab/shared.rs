@@ -124,6 +124,9 @@ pub(super) fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").canonicalize().unwrap()
 }
 
+/// What a script is called with.
+pub(super) const ARGUMENTS: &str = "assay=$1 scripts=$2\n";
+
 /// `part NAME COMMAND...` runs a command and frames its output, and marks what it says on stderr.
 const PARTS: &str = r#"
 part() {
