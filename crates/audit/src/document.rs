@@ -232,7 +232,8 @@ mod tests {
         let fake = fake.group("/z/x/work", &idle);
         let fake = fake.change(|host| host.delegated = [("/a".to_owned(), 7)].into());
         let audit = audit(&fake.snapshot());
-        let of = |path: &str| audit.findings.iter().any(|one| one.code == "A-IDLE" && one.group == path);
+        let of =
+            |path: &str| audit.findings.iter().any(|one| one.code == "A-IDLE" && one.group == path);
         assert!(of("/z/x/work"));
         assert_eq!(audit.left_out.get("A-IDLE"), Some(&6));
     }
