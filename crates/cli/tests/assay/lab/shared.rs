@@ -48,7 +48,7 @@ impl Visit {
 }
 
 /// Far more than a guest needs on an idle machine, where it takes a minute or two.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1500);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2100);
 
 /// Why no guest with this kernel is available, if so; a kernel that is not in the cache is fetched.
 pub(super) fn why_not(kernel: &str) -> Option<String> {
@@ -105,7 +105,7 @@ fn run(kernel: &str, options: &[&str], script: &str) -> Visit {
     let before = with_host_lock(|| HostSnapshot::take_with(&[&tree(), Path::new("/lib/modules")]));
     let mut command = bench.program();
     command
-        .args(["lab", "exec", "--kernel", kernel, "--timeout", "20min"])
+        .args(["lab", "exec", "--kernel", kernel, "--timeout", "30min"])
         .args(options)
         .args(["--", "sh"])
         // /tmp is visible in the guest like everything else.
