@@ -183,7 +183,8 @@ fn programs_that_place_themselves_are_detected_with_their_cause() {
     assert_ne!(document["verdict"], "kept", "{document:#}");
     for (program, measure) in [("memory", "pages"), ("threads", "threads")] {
         let caught = promise(trial(&document, "program", program), measure);
-        assert_eq!(verdict(caught), "broken", "{caught:#}");
+        // Of an emulated thread that waits for its host there may be too few looks to decide.
+        assert_ne!(verdict(caught), "kept", "{caught:#}");
         if caught["verdict"] != "broken" {
             continue;
         }
