@@ -193,13 +193,13 @@ const FINDINGS: About =
     ("gauge", "", "What the latest audit found, by rule and by how much it matters.");
 
 fn findings(page: &mut Families, audit: &Audit) {
+    let mut numbers = audit.left_out.clone();
+    audit.findings.iter().for_each(|one| *numbers.entry(one.code).or_default() += 1);
     for rule in all() {
         let class = Class::ALL.iter().find(|(_, class, _)| *class == rule.class);
         let word = class.map_or("", |(word, ..)| word);
-        let kept = audit.findings.iter().filter(|one| one.code == rule.code).count();
-        let number = kept + audit.left_out.get(rule.code).unwrap_or(&0);
-        let labels = [("rule", rule.code), ("class", word)];
-        page.add("assay_audit_findings", FINDINGS, &labels, number as f64);
+        let number = numbers.get(rule.code).map_or(0.0, |number| *number as f64);
+        page.add("assay_audit_findings", FINDINGS, &[("rule", rule.code), ("class", word)], number);
     }
 }
 

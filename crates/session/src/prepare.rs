@@ -7,7 +7,7 @@ use assay_files::Trust;
 use assay_host::{gather, locate_tools, unfinished};
 use assay_kernel::filesystem::free_space;
 use assay_plan::{
-    Plan, Predictions, Refusal, Shard, plan_with, prediction_commands, required_programs,
+    Plan, Predictions, Refusal, Shard, Trial, plan_with, prediction_commands, required_programs,
 };
 use assay_run_folder::RunFolder;
 use assay_runner::Request;
@@ -176,6 +176,17 @@ pub fn plan_for(context: &Context, study: &Study, facts: &HostFacts, seed: u64) 
         predictions.add(command, footprint);
     }
     plan_with(study, facts, &predictions, seed)
+}
+
+/// The trial of a plan that must have one, or why the plan has none: its first refusal, or the number of its trials.
+pub(crate) fn only_trial(mut plan: Plan) -> Result<Trial, String> {
+    if let Some(refusal) = plan.refusals.first() {
+        return Err(refusal.to_string());
+    }
+    match plan.trials.len() {
+        1 => Ok(plan.trials.remove(0)),
+        count => Err(format!("it results in {count} trials instead of one")),
+    }
 }
 
 /// Adds a refusal if the file system of a run folder has no room for the images of the disks that a plan makes.

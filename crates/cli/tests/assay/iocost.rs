@@ -1,7 +1,6 @@
 //! `assay tune --iocost` on the real kernel: what it prints has the kernel's format, and the host is restored. The
 //! proof with weights needs cgroup v2, which a guest has (`lab/guest.rs`).
 
-use std::fs;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -84,10 +83,7 @@ fn an_interrupted_measurement_keeps_what_it_has_and_restores_the_host() {
     let Some(bench) = Bench::on_busy_host("tune --iocost, interrupted") else { return };
     let command = command(&bench, &["loop:96MiB", "--for", "60s"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
-    running.wait_until("the second load", |run| {
-        let events = fs::read_to_string(run.out().join("events.jsonl")).unwrap_or_default();
-        events.contains("\"trial\":1,\"repeat\":0,\"text\":\"run\"")
-    });
+    running.wait_until("the second load", |run| run.runs_trial(1));
     running.signal_from_terminal(Signal::INT);
     let ended = running.end(Duration::from_secs(60));
     ended.assert_code(130);

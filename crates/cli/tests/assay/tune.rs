@@ -101,10 +101,7 @@ fn an_interrupted_search_is_judged_and_restored() {
     let study = bench.write("study.toml", &Weights { at_most: "2 s", ..Weights::small() }.text());
     let command = command(&bench, &study, &["--for", "5m", "--json"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
-    running.wait_until("the second trial", |run| {
-        let events = fs::read_to_string(run.out().join("events.jsonl")).unwrap_or_default();
-        events.contains("\"trial\":1,\"repeat\":0,\"text\":\"run\"")
-    });
+    running.wait_until("the second trial", |run| run.runs_trial(1));
     running.signal_from_terminal(Signal::INT);
     let ended = running.end(Duration::from_secs(60));
     ended.assert_code(130);

@@ -13,6 +13,7 @@ use assay_verdict::{ProofState, Verdict};
 use super::ExplainOptions;
 use super::target::Target;
 use crate::error::Error;
+use crate::prepare::only_trial;
 
 /// Default length of a repeat: enough to measure errors that matter.
 const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
@@ -82,14 +83,7 @@ impl<'a> Chooser<'a> {
         if let Some(change) = change {
             change.apply(&mut study, &self.target.factors)?;
         }
-        let mut plan = (self.plan)(&study);
-        if let Some(refusal) = plan.refusals.first() {
-            return Err(refusal.to_string());
-        }
-        match plan.trials.len() {
-            1 => Ok(plan.trials.remove(0)),
-            count => Err(format!("it results in {count} trials instead of one")),
-        }
+        only_trial((self.plan)(&study))
     }
 }
 

@@ -7,6 +7,7 @@ use assay_plan::{Plan, Trial};
 use assay_study::{DiskOverride, Scalar, Study, override_disk, parse, permit_erasing};
 
 use crate::error::Error;
+use crate::prepare::only_trial;
 
 /// The factor that names the load of a trial.
 const LOAD: &str = "load";
@@ -101,14 +102,7 @@ impl LoadFactory<'_> {
             let factor = study.factors.iter_mut().find(|factor| factor.name == name);
             factor.ok_or_else(|| format!("the study has no factor `{name}`"))?.values = vec![value];
         }
-        let mut plan = (self.plan)(&study);
-        if let Some(refusal) = plan.refusals.first() {
-            return Err(refusal.to_string());
-        }
-        if plan.trials.len() != 1 {
-            return Err(format!("it results in {} trials instead of one", plan.trials.len()));
-        }
-        let mut trial = plan.trials.remove(0);
+        let mut trial = only_trial((self.plan)(&study))?;
         trial.factors.insert(LOAD.to_owned(), Scalar::Text(load.key()));
         Ok(trial)
     }

@@ -7,6 +7,8 @@ use assay_intervention::Budget;
 use assay_plan::{Plan, Setting, Trial};
 use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
 
+use crate::prepare::only_trial;
+
 /// Number of rungs of the search. A verdict may be read after each; the confidence is divided so that the
 /// error holds for all of them together.
 const RUNGS: usize = 4;
@@ -51,14 +53,7 @@ impl TrialFactory<'_> {
         for promise in &mut study.promises {
             promise.confidence = 1.0 - (1.0 - promise.confidence) / parts as f64;
         }
-        let mut plan = (self.plan)(&study);
-        if let Some(refusal) = plan.refusals.first() {
-            return Err(first_line(&refusal.to_string()));
-        }
-        if plan.trials.len() != 1 {
-            return Err(format!("it results in {} trials instead of one", plan.trials.len()));
-        }
-        let mut trial = plan.trials.remove(0);
+        let mut trial = only_trial((self.plan)(&study)).map_err(|why| first_line(&why))?;
         let text = |text: &str| Scalar::Text(text.to_owned());
         trial.factors.insert(assay_plan::CHANGED.to_owned(), text(&setting.name));
         trial.factors.insert("stage".to_owned(), text(name));
