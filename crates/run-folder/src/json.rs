@@ -47,6 +47,17 @@ fn check(text: &str, limit: usize, remedy: &str) -> serde_json::Result<()> {
 mod tests {
     use super::*;
 
+    /// Judging a run again must end in the same bytes. Without `float_roundtrip` of serde_json some numbers
+    /// were read as their neighbours.
+    #[test]
+    fn a_number_is_read_as_it_was_written() {
+        for step in 0..100_000_u32 {
+            let number = (f64::from(step) + 0.1) / 3.7e-7;
+            let read: f64 = parse_json(&serde_json::to_string(&number).unwrap()).unwrap();
+            assert_eq!(read.to_bits(), number.to_bits(), "{number}");
+        }
+    }
+
     #[test]
     fn values_of_the_first_document_are_counted() {
         let count = |text: &str| (1..).find(|limit| check(text, *limit, "").is_ok()).unwrap();

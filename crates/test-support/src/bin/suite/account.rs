@@ -7,9 +7,10 @@ use crate::pass::{Failure, Pass};
 
 /// Number of slowest tests listed.
 const SLOWEST: usize = 10;
-/// Lines of a failed test's output that are repeated at the end: of a log of thousands of lines often only
-/// the end is kept.
-const OUTPUT_LINES: usize = 15;
+/// Lines of a failed test's output that are repeated at the end, and characters of each: of a log of thousands
+/// of lines often only the last thirty are kept.
+const OUTPUT_LINES: usize = 3;
+const OUTPUT_CHARS: usize = 250;
 
 /// Results of all tests.
 #[derive(Debug)]
@@ -59,11 +60,9 @@ impl<'p> Account<'p> {
         }
     }
 
-    /// What failed and was skipped, with reasons, and the slowest tests.
+    /// What was skipped, with reasons, the slowest tests, and last what failed.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        list(&mut text, "failed, and why:", self.failures.iter().copied());
-        list(&mut text, "flaky: failed, and passed when run again alone:", self.flaky.iter());
         if !self.reasons.is_empty() {
             text.push_str("skipped, and why:\n");
         }
@@ -74,6 +73,8 @@ impl<'p> Account<'p> {
         for (seconds, name) in &self.slowest {
             let _ = writeln!(text, "  {seconds:6.1} s  {name}");
         }
+        list(&mut text, "flaky: failed, and passed when run again alone:", self.flaky.iter());
+        list(&mut text, "failed, and why:", self.failures.iter().copied());
         text
     }
 
@@ -93,11 +94,17 @@ fn list<'f>(text: &mut String, title: &str, failures: impl Iterator<Item = &'f F
             let _ = writeln!(text, "{title}");
         }
         let _ = writeln!(text, "  {}", failure.name);
-        for line in failure.output.lines().filter(|line| !line.trim().is_empty()).take(OUTPUT_LINES)
-        {
-            let _ = writeln!(text, "      {}", line.chars().take(400).collect::<String>());
+        let lines = failure.output.lines().filter(|line| says_why(line));
+        for line in lines.take(OUTPUT_LINES) {
+            let _ = writeln!(text, "      {}", line.chars().take(OUTPUT_CHARS).collect::<String>());
         }
     }
+}
+
+/// Lines other than blank ones and those that every panic prints.
+fn says_why(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with("thread '") && line != "stack backtrace:"
 }
 
 #[cfg(test)]

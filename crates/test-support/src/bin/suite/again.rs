@@ -5,7 +5,7 @@ use crate::binary::Binary;
 use crate::pass::{Failure, Pass, Which};
 
 /// More failures than these are a defect, not a busy machine: nothing is run again.
-const MOST: usize = 3;
+const MOST: usize = 8;
 
 /// Runs the failed tests again, counts those that pass as passed, and returns the output of their failures.
 pub(crate) fn run(binaries: &[Binary], passes: &mut [Pass]) -> Vec<Failure> {

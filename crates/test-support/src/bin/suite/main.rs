@@ -1,7 +1,7 @@
 //! `assay-suite`: runs the tests of the workspace as fast as possible. Each test binary is first run for the
 //! tests that only compute, several binaries in parallel, and then for the tests that requested the host
 //! (`assay_test_support::host_lock`), one after another; a few failed tests are run again at the end. The
-//! output ends with failures, skipped tests with reasons, the slowest tests, and one line with the counts.
+//! output ends with skipped tests and reasons, the slowest tests, failures, and one line with the counts.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod account;
