@@ -86,6 +86,21 @@ fn options_for_other_cases_are_refused_and_not_ignored() {
 }
 
 #[test]
+fn whom_a_manifest_means_and_who_is_not_there_fails_a_job() {
+    let bench = Bench::aside();
+    bench.write("assay-absent.service", "[Service]\nCPUWeight=200\n");
+    let compared = ["audit", "--told", "assay-absent.service"];
+    let fails = ["--fail-on", "drift"];
+    let typo = [&compared[..], &["--unit", "assay-typo.service"], &fails].concat();
+    refused(&bench, &typo, &["a group of unit assay-typo.service was not found", "hint: "]);
+    let ended = bench.assay([&compared[..], &fails].concat());
+    ended.assert_code(1);
+    let (counted, said) = ("1 not found", "NOT FOUND  a group of unit assay-absent.service");
+    assert!(ended.stdout.contains(counted) && ended.stdout.contains(said), "{}", ended.stdout);
+    bench.assay(compared).assert_code(0);
+}
+
+#[test]
 fn a_configuration_alone_asks_for_no_group() {
     let bench = Bench::aside();
     bench.write(
