@@ -101,6 +101,15 @@ fn whom_a_manifest_means_and_who_is_not_there_fails_a_job() {
 }
 
 #[test]
+fn copies_that_are_not_there_leave_no_fleet_behind() {
+    let bench = Bench::aside();
+    fs::create_dir(bench.path("copies")).unwrap();
+    let collect = ["fleet", "collect", "new", "--collect-from", "copies", "nosuch"];
+    refused(&bench, &collect, &["cannot open nosuch: No such file", "hint: "]);
+    assert!(!bench.path("new").exists());
+}
+
+#[test]
 fn a_configuration_alone_asks_for_no_group() {
     let bench = Bench::aside();
     bench.write(
