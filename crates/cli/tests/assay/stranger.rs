@@ -83,6 +83,12 @@ fn options_for_other_cases_are_refused_and_not_ignored() {
     }
     let words = ["tune", "--iocost", "loop", "--repeats", "3"];
     refused(&bench, &words, &["cannot be used with", "--repeats"]);
+    let words = ["tune", "cpu-weight", "--iocost", "loop"];
+    refused(
+        &bench,
+        &words,
+        &["--iocost: the study `cpu-weight`", "the study has no disk", "hint: "],
+    );
 }
 
 #[test]
