@@ -1,6 +1,6 @@
 //! Shared test code for the real kernel: a host lock, a snapshot of everything that a run may change, counted
-//! skips, faults to inject, fake file trees, synthetic hosts for plans, and judgements to fill in. Used by tests
-//! and by the bench only.
+//! skips, faults to inject, fake file trees, and synthetic hosts for plans. Used by tests and by the bench
+//! only.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 pub mod browser;
@@ -8,7 +8,6 @@ mod fault;
 mod host_lock;
 mod host_snapshot;
 pub mod hosts;
-pub mod judgements;
 mod silent_fs;
 mod test_loop;
 mod tree;

@@ -58,7 +58,6 @@ fn share(trial: &TrialJudgement, name: &str, sign: f64, holds: impl Fn(f64) -> b
 
 #[cfg(test)]
 mod tests {
-    use assay_test_support::judgements::promise;
     use assay_verdict::{Check, GroupJudgement, PromiseJudgement, Verdict};
 
     use super::*;
@@ -81,7 +80,9 @@ mod tests {
 
     fn trial() -> TrialJudgement {
         let groups = vec![group("task1", 0.5), group("task2", 0.1)];
-        let promise = PromiseJudgement { groups, ..promise(Verdict::Broken) };
+        let promise =
+            PromiseJudgement::without_numbers("io.bytes", "proportional", Verdict::Broken);
+        let promise = PromiseJudgement { groups, ..promise };
         let check = Check { check: "quota".to_owned(), ok: false, evidence: "bound".to_owned() };
         TrialJudgement {
             factors: std::collections::BTreeMap::default(),

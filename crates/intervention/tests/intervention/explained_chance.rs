@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use assay_intervention::{Arm, Explanation, FRESH, Finding, Fresh, Question, explain};
-use assay_test_support::judgements::promise;
 use assay_verdict::{Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -29,10 +28,11 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
 fn trial(errors: &Errors) -> TrialJudgement {
     let values: Vec<f64> = errors.iter().map(|(_, error)| *error).collect();
     let value = values.iter().sum::<f64>() / values.len() as f64;
+    let promise = PromiseJudgement::without_numbers("io.bytes", "proportional", Verdict::Broken);
     let promise = PromiseJudgement {
         worst_error: Some(Interval { value, low: 0.5 * value, high: 2.0 * value }),
         errors: values,
-        ..promise(Verdict::Broken)
+        ..promise
     };
     TrialJudgement {
         factors: BTreeMap::new(),

@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use assay_report::{Clock, InterimResult, Live, Position, Style, ascii, trial_line};
-use assay_test_support::judgements;
 use assay_verdict::{GroupJudgement, PromiseJudgement, Verdict};
 use insta::assert_snapshot;
 
@@ -31,10 +30,10 @@ fn group(number: usize, expected: f64, low: f64, high: f64, verdict: Verdict) ->
 fn promise(measure: &str, groups: Vec<GroupJudgement>) -> PromiseJudgement {
     let verdict = Verdict::worst(groups.iter().map(|group| group.verdict));
     PromiseJudgement {
-        measure: measure.to_owned(),
+        to: Some("io.weight".to_owned()),
         reason: "too early to tell".to_owned(),
         groups,
-        ..judgements::promise(verdict)
+        ..PromiseJudgement::without_numbers(measure, "proportional", verdict)
     }
 }
 
