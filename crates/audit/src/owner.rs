@@ -1,6 +1,6 @@
 //! Whose group it is: the owner that its path tells, with the name that the snapshot holds for it.
 
-use assay_facts::owner::{Container, Delegated, Owner, Pod, owner_in};
+use assay_facts::owner::{Claimant, Container, Delegated, Owner, Pod, claimant, owner_in};
 
 use crate::snapshot::Snapshot;
 
@@ -27,30 +27,33 @@ fn with_name(snapshot: &Snapshot, owner: Owner, user: &str) -> Owner {
             ..container
         }),
         Owner::Pod(pod) => Owner::Pod(pod_with_name(pod)),
-        Owner::Claimed { uid, owner } => {
+        Owner::Claimed { by: Claimant::Uid(uid), owner } => {
             let owner = with_name(snapshot, *owner, &format!("{uid}:"));
-            Owner::Claimed { uid, owner: Box::new(owner) }
+            Owner::Claimed { by: Claimant::Uid(uid), owner: Box::new(owner) }
+        }
+        Owner::Claimed { by: Claimant::Container(outer), owner } => {
+            let outer = with_name(snapshot, *outer, "");
+            Owner::Claimed { by: Claimant::Container(Box::new(outer)), owner }
         }
         other => other,
     }
 }
 
-/// Whether a user made the group, as far as its path tells.
+/// Whether another than root of the host may have made the group.
 pub(crate) fn is_of_a_user(snapshot: &Snapshot, path: &str) -> bool {
-    delegated(snapshot, path).is_some()
-        || matches!(unnamed(snapshot, path), Some(Owner::Claimed { .. }))
+    claimant(path, delegated(snapshot, path)).is_some()
 }
 
-/// The first group above that belongs to a user.
+/// The first group above in which others than root may make groups.
 fn delegated(snapshot: &Snapshot, path: &str) -> Option<Delegated> {
     if snapshot.delegated.is_empty() {
         return None;
     }
-    let above = path.match_indices('/').enumerate().skip(1);
-    above
-        .filter_map(|(levels, (at, _))| Some((levels, *snapshot.delegated.get(path.get(..at)?)?)))
-        .map(|(levels, uid)| Delegated { levels, uid })
-        .next()
+    path.match_indices('/').enumerate().find_map(|(levels, (at, _))| {
+        let above = if levels == 0 { "/" } else { path.get(..at)? };
+        let by = snapshot.delegated.get(above)?.clone();
+        Some(Delegated { levels, by })
+    })
 }
 
 /// A group as lines show it: its owner, where there is one, and its path.

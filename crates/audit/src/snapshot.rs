@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_facts::Available;
+use assay_facts::owner::Claimant;
 use serde::{Deserialize, Serialize};
 
 pub use parse::Refused;
@@ -45,9 +46,9 @@ pub struct Snapshot {
     /// with a colon.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
-    /// The topmost groups that belong to a user, who may make groups below and name them as he likes.
+    /// The topmost groups in which others than root may make groups, and name them as they like, with who may.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub delegated: BTreeMap<String, u32>,
+    pub delegated: BTreeMap<String, Claimant>,
 }
 
 /// The machine as far as rules depend on it.

@@ -131,6 +131,10 @@ pub struct Events {
     /// Waits that are not in `idle_elsewhere_ns`, since threads are bound to too many different sets of CPUs.
     #[serde(default)]
     pub other_cpu_sets: u64,
+    /// Events of all programs, since they were attached, that the kernel did not show them, since they were running on that
+    /// CPU already (`recursion_misses`); null if it does not count them.
+    #[serde(default)]
+    pub missed: Option<u64>,
 }
 
 /// What the measurement took, for all groups that were watched together.
@@ -174,6 +178,14 @@ impl Answer {
             longest: LongestWait::all(counted, names),
             events,
             cost: cost(counted, seconds),
+        }
+    }
+
+    /// Notes how many events the programs have missed: where the sums differ, a reason.
+    pub fn set_missed(&mut self, missed: Option<u64>) {
+        self.events.missed = missed;
+        if let (Some(reason), Some(missed @ 1..)) = (&mut self.reason, missed) {
+            reason.push_str(&format!("; {missed} events were missed by the programs"));
         }
     }
 
@@ -286,6 +298,7 @@ fn events(counted: &Counted) -> Events {
         dropped_ns: own_counter(counted, DROPPED_NS),
         lost_moves: own_counter(counted, LOST_MOVES),
         other_cpu_sets: own_counter(counted, OTHER_CPU_SETS),
+        missed: None,
     }
 }
 
@@ -349,6 +362,23 @@ mod tests {
             assert_eq!(answer.verdict, verdict, "{run_delay}");
             assert_eq!(answer.reason.is_some(), verdict == Verdict::Void);
         }
+    }
+
+    #[test]
+    fn missed_events_are_a_reason_where_the_sums_differ() {
+        let answer = |run_delay, missed| {
+            let counted = counted(&[(OWN, 1_000_000)], run_delay);
+            let mut answer = Answer::new("/mine", 1.0, &counted, &names());
+            answer.set_missed(missed);
+            assert_eq!(answer.events.missed, missed);
+            answer.reason
+        };
+        let reason = answer(9_000_000, Some(3)).unwrap();
+        assert!(reason.ends_with("(run_delay); 3 events were missed by the programs"), "{reason}");
+        for missed in [Some(0), None] {
+            assert!(!answer(9_000_000, missed).unwrap().contains("missed"));
+        }
+        assert_eq!(answer(1_000_000, Some(3)), None);
     }
 
     #[test]

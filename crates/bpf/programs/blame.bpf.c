@@ -161,6 +161,8 @@ int BPF_PROG(sched_migrate_task, struct task_struct *p, int to)
 	bpf_probe_read_kernel(&queue, sizeof(queue), queues + to);
 	watch_quota(s, slot, t->slot & (SLOTS - 1), queue, now);
 	start_stay(t, c, to, slot, now);
+	/* Before the first event of that CPU, which may take seconds, everything is charged from here on. */
+	__sync_val_compare_and_swap(&c->last, 0, now);
 	count_arrival(c, slot, t, 1, now);
 	__sync_fetch_and_add(&slot->counters[MOVES], 1);
 	return 0;

@@ -22,7 +22,7 @@ const SAMPLING_NS: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct Programs {
     maps: BTreeMap<String, BpfMap>,
-    _attached: Vec<Attached>,
+    attached: Vec<Attached>,
 }
 
 /// A program that is ready for this kernel.
@@ -74,7 +74,13 @@ impl Programs {
             Event::Clock => attach_sampler(SAMPLING_CPU, SAMPLING_NS, &one.instructions),
         };
         let attached = programs.iter().map(attach).collect::<Result<_, _>>()?;
-        Ok(Self { maps, _attached: attached })
+        Ok(Self { maps, attached })
+    }
+
+    /// How many events all programs together have missed so far; `None` if the kernel does not count that.
+    #[must_use]
+    pub fn missed(&self) -> Option<u64> {
+        self.attached.iter().map(Attached::missed).sum()
     }
 
     /// A map by the name in its source; `.bss` has all variables.

@@ -4,8 +4,8 @@
 //! The path is that below the mount of a hierarchy. Whatever nests inside of something else, the innermost
 //! container, machine or job counts: a systemd unit within a container belongs to the container.
 //!
-//! A user to whom groups are delegated may call one there anything, `docker-ID.scope` as well: such an owner is
-//! [`Owner::Claimed`], whatever it says it is.
+//! A user to whom groups are delegated may call one there anything, `docker-ID.scope` as well, and so may root of a
+//! container below its own group: such an owner is [`Owner::Claimed`], whatever it says it is.
 
 mod delegated;
 mod slurm;
@@ -15,7 +15,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use delegated::Delegated;
+pub use delegated::{Claimant, Delegated};
 use slurm::Slurm;
 use unit::{is_unit, unescape};
 
@@ -49,17 +49,17 @@ pub enum Owner {
         /// `0`, `batch`, `extern` or `interactive`.
         step: Option<String>,
     },
-    /// Whatever the name says that a user has given to a group.
+    /// Whatever the name says that another than root of the host may have given to a group.
     Claimed {
-        /// The user.
-        uid: u32,
+        /// Who may have.
+        by: Claimant,
         /// What the name says.
         owner: Box<Owner>,
     },
 }
 
 impl Owner {
-    /// What the name says, no matter which user gave it, and whether that was a user.
+    /// What the name says, no matter who gave it, and whether it is a claim.
     #[must_use]
     pub fn said(&self) -> (&Self, bool) {
         match self {
@@ -155,7 +155,7 @@ impl fmt::Display for Owner {
             Self::Machine { name } => write!(f, "machine {name}"),
             Self::SlurmJob { job, step: None } => write!(f, "Slurm job {job}"),
             Self::SlurmJob { job, step: Some(step) } => write!(f, "Slurm job {job} step {step}"),
-            Self::Claimed { uid, owner } => write!(f, "{owner}, claimed by uid {uid}"),
+            Self::Claimed { by, owner } => write!(f, "{owner}, claimed by {by}"),
         }
     }
 }
@@ -189,12 +189,22 @@ pub fn owner(path: &str) -> Option<Owner> {
     owner_in(path, None)
 }
 
-/// The same where groups of the path are known to be delegated; those that logind delegates are known by the path.
+/// The same where groups of the path are known to be delegated; those that logind delegates, and those within containers, are
+/// known by the path.
 #[must_use]
 pub fn owner_in(path: &str, delegated: Option<Delegated>) -> Option<Owner> {
+    read(path, delegated).0
+}
+
+/// Who may have named the group with this path, if not root of the host.
+#[must_use]
+pub fn claimant(path: &str, delegated: Option<Delegated>) -> Option<Claimant> {
+    read(path, delegated).1
+}
+
+fn read(path: &str, delegated: Option<Delegated>) -> (Option<Owner>, Option<Claimant>) {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    let by_path = Delegated::by_path(&parts);
-    let delegated = by_path.into_iter().chain(delegated).min_by_key(|one| one.levels);
+    let mut delegated = Delegated::topmost(Delegated::by_path(&parts).into_iter().chain(delegated));
     let (mut found, mut pod, mut slurm) = (None, None, Slurm::default());
     let mut pods = PodPath::default();
     for (index, part) in parts.iter().enumerate() {
@@ -211,14 +221,18 @@ pub fn owner_in(path: &str, delegated: Option<Delegated>) -> Option<Owner> {
             let may_be_unit = found.as_ref().is_none_or(is_said_to_be_unit) && is_unit(part);
             may_be_unit.then(|| Owner::Unit { name: unescape(part) })
         };
-        let claim = delegated.filter(|user| index >= user.levels);
-        let one = one.map(|one| match claim {
-            Some(Delegated { uid, .. }) => Owner::Claimed { uid, owner: Box::new(one) },
-            None => one,
+        let Some(one) = one else { continue };
+        found = Some(match delegated.as_ref().filter(|claim| index >= claim.levels) {
+            Some(Delegated { by, .. }) => Owner::Claimed { by: by.clone(), owner: Box::new(one) },
+            None => {
+                let inside = Delegated::inside(&one, index + 1);
+                delegated = Delegated::topmost(delegated.into_iter().chain(inside));
+                one
+            }
         });
-        found = one.or(found);
     }
-    found
+    let claim = delegated.filter(|claim| parts.len() > claim.levels);
+    (found, claim.map(|claim| claim.by))
 }
 
 fn is_said_to_be_unit(owner: &Owner) -> bool {

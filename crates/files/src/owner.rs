@@ -165,8 +165,17 @@ impl Rule {
     }
 }
 
-/// Whether nobody but root, this user and the caller of sudo can create entries in a directory.
-pub(crate) fn is_guarded(directory: &OwnedFd) -> bool {
+impl Dir {
+    /// Whether nobody but root, this user and the caller of sudo can create entries in it.
+    #[must_use]
+    pub fn is_guarded(&self) -> bool {
+        is_guarded(self)
+    }
+}
+
+/// The same of any directory.
+pub(crate) fn is_guarded(directory: impl std::os::fd::AsFd) -> bool {
+    let directory = directory.as_fd();
     let rule = Rule { also: Caller::from_sudo(), trust: Trust::Checked };
     let here = format!("/proc/self/fd/{}", directory.as_raw_fd());
     let at = std::fs::read_link(here).unwrap_or_default();

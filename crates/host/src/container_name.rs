@@ -1,13 +1,14 @@
 //! The names that users have given to containers and pods, from the files in which runtimes keep them. No
 //! runtime is asked: it may not answer, and asking it is a program and a socket.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::Path;
+use std::rc::Rc;
 
-use assay_facts::owner::{Container, Owner, Pod, Runtime};
-use assay_files::Dir;
+use assay_facts::owner::{Claimant, Container, Owner, Pod, Runtime};
+use assay_files::{Checked, Dir, Trust, check};
 use assay_kernel::Root;
 use assay_kernel::parse::keyed;
 use serde::Deserialize;
@@ -56,6 +57,8 @@ pub(crate) struct Names<'r> {
     /// Folders of containerd's namespaces.
     namespaces: OnceCell<Vec<OsString>>,
     pods: OnceCell<ById>,
+    /// Folders of runtimes; none where others may write.
+    folders: RefCell<HashMap<String, Option<Rc<Dir>>>>,
     /// Files and folders that were opened.
     #[cfg(test)]
     opened: std::cell::Cell<usize>,
@@ -69,6 +72,7 @@ impl<'r> Names<'r> {
             own: OnceCell::new(),
             namespaces: OnceCell::new(),
             pods: OnceCell::new(),
+            folders: RefCell::default(),
             #[cfg(test)]
             opened: std::cell::Cell::new(0),
         }
@@ -83,9 +87,14 @@ impl<'r> Names<'r> {
                 Owner::Container(Container { name, pod, ..container })
             }
             Owner::Pod(pod) => Owner::Pod(self.name_pod(pod)),
-            // The files of the host's runtimes say nothing of it.
-            Owner::Claimed { uid, owner } => {
-                Owner::Claimed { uid, owner: Box::new(self.name_claimed(uid, *owner)) }
+            // The files of the host's runtimes say nothing of what is claimed.
+            Owner::Claimed { by: Claimant::Uid(uid), owner } => {
+                let owner = Box::new(self.name_claimed(uid, *owner));
+                Owner::Claimed { by: Claimant::Uid(uid), owner }
+            }
+            Owner::Claimed { by: Claimant::Container(outer), owner } => {
+                let by = Claimant::Container(Box::new(self.name(*outer)));
+                Owner::Claimed { by, owner }
             }
             other => other,
         }
@@ -187,16 +196,29 @@ impl<'r> Names<'r> {
 
     fn names_in(&self, folder: &str) -> Vec<OsString> {
         self.note();
-        let folder = Dir::open(&self.root.resolve(folder));
-        folder.ok().and_then(|folder| folder.names().ok()).unwrap_or_default()
+        self.folder(folder).and_then(|folder| folder.names().ok()).unwrap_or_default()
     }
 
-    /// A JSON document of `folder` below `top`. No link below `top` is followed, and no pipe is opened.
+    /// A JSON document of `folder` below `top`. No link below `top` is followed, no pipe is opened, and no folder is read in which
+    /// others than root, or this user, may write: whose names they are could not be told.
     fn document<T: DeserializeOwned>(&self, top: &str, folder: &str, file: &str) -> Option<T> {
         self.note();
-        let top = Dir::open(&self.root.resolve(top)).ok()?;
-        let text = top.bytes(Path::new(folder).join(file), LIMIT).ok()?;
+        let mut dir = self.folder(top)?;
+        for part in Path::new(folder) {
+            dir = Rc::new(dir.dir(part).ok().filter(Dir::is_guarded)?);
+        }
+        let text = dir.bytes(file, LIMIT).ok()?;
         serde_json::from_slice(&text).ok()
+    }
+
+    fn folder(&self, path: &str) -> Option<Rc<Dir>> {
+        if let Some(known) = self.folders.borrow().get(path) {
+            return known.clone();
+        }
+        let checked = check(&self.root.resolve(path), None, Trust::Checked);
+        let folder = checked.and_then(Checked::open).ok().map(Rc::new);
+        self.folders.borrow_mut().insert(path.to_owned(), folder.clone());
+        folder
     }
 
     #[cfg(test)]

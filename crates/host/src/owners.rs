@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use assay_facts::owner::{Delegated, Owner, owner_in};
-use assay_kernel::Root;
+use assay_facts::owner::{Claimant, Delegated, Owner, owner_in};
+use assay_kernel::{Access, Root};
 
 use crate::container_name::Names;
 
@@ -14,15 +14,15 @@ use crate::container_name::Names;
 pub struct Owners<'r> {
     root: &'r Root,
     names: Names<'r>,
-    /// Users who own directories.
-    users: RefCell<HashMap<PathBuf, Option<u32>>>,
+    /// Who may write to directories.
+    accesses: RefCell<HashMap<PathBuf, Option<Access>>>,
 }
 
 impl<'r> Owners<'r> {
     /// Those of a host.
     #[must_use]
     pub fn new(root: &'r Root) -> Self {
-        Self { root, names: Names::new(root), users: RefCell::default() }
+        Self { root, names: Names::new(root), accesses: RefCell::default() }
     }
 
     /// The owner of a group by its path below a mount, without names that are not in the path.
@@ -37,28 +37,42 @@ impl<'r> Owners<'r> {
         self.names.name(owner)
     }
 
-    /// Which levels of a path a user may have named: the owner of a directory makes the groups in it. A user is another one than
-    /// owns the top, which is root on a host.
+    /// Which levels of a path another than root may have named: a user who may write to a directory makes groups in it.
     #[must_use]
     pub fn delegated(&self, mount: &Path, path: &str) -> Option<Delegated> {
-        let top = self.user(mount)?;
+        let top = self.access(mount)?;
         let mut directory = mount.to_owned();
         for (levels, part) in path.split('/').filter(|part| !part.is_empty()).enumerate() {
-            if let Some(uid) = self.user(&directory).filter(|uid| *uid != top) {
-                return Some(Delegated { levels, uid });
+            let access = self.access(&directory);
+            if let Some(by) = access.and_then(|access| other_than(top.uid, access)) {
+                return Some(Delegated { levels, by });
             }
             directory.push(part);
         }
         None
     }
 
-    fn user(&self, directory: &Path) -> Option<u32> {
-        if let Some(known) = self.users.borrow().get(directory) {
+    fn access(&self, directory: &Path) -> Option<Access> {
+        if let Some(known) = self.accesses.borrow().get(directory) {
             return *known;
         }
-        let user = self.root.user(directory).ok();
-        self.users.borrow_mut().insert(directory.to_owned(), user);
-        user
+        let access = self.root.access(directory).ok();
+        self.accesses.borrow_mut().insert(directory.to_owned(), access);
+        access
+    }
+}
+
+/// Who may write to a directory other than the owner of the top, who is root on a host. The group with the number of the owner
+/// is that user's own.
+fn other_than(top: u32, access: Access) -> Option<Claimant> {
+    let Access { uid, gid, mode } = access;
+    let has_group = mode & 0o020 != 0 && gid != 0 && gid != uid;
+    if uid != top {
+        Some(Claimant::Uid(uid))
+    } else if mode & 0o002 != 0 {
+        Some(Claimant::Everyone)
+    } else {
+        has_group.then_some(Claimant::Gid(gid))
     }
 }
 
@@ -70,24 +84,65 @@ impl std::fmt::Debug for Owners<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::chown;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    use tempfile::TempDir;
 
     use super::*;
 
+    const GROUP: &str =
+        "batch/docker-1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809.scope";
+
+    fn host() -> TempDir {
+        let top = tempfile::tempdir().unwrap();
+        fs::create_dir_all(top.path().join("cg").join(GROUP)).unwrap();
+        for directory in ["cg", "cg/batch", &format!("cg/{GROUP}")] {
+            set_mode(&top, directory, 0o755);
+        }
+        top
+    }
+
+    fn set_mode(top: &TempDir, directory: &str, mode: u32) {
+        fs::set_permissions(top.path().join(directory), Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn words_for(top: &TempDir) -> String {
+        let root = Root::at(top.path());
+        let owners = Owners::new(&root);
+        owners.owner(Path::new("/cg"), &format!("/{GROUP}")).unwrap().to_string()
+    }
+
+    #[test]
+    fn below_a_directory_that_others_may_write_names_are_claims() {
+        const OWN: &str = "container docker 1a2b3c4d5e6f";
+        let top = host();
+        let words = || words_for(&top);
+        // A runtime may let others into the container's own group.
+        set_mode(&top, &format!("cg/{GROUP}"), 0o777);
+        assert_eq!(words(), OWN);
+        for directory in ["cg/batch", "cg"] {
+            set_mode(&top, directory, 0o757);
+            assert_eq!(words(), format!("{OWN}, claimed by everyone"), "{directory}");
+            set_mode(&top, directory, 0o755);
+        }
+        if chown(top.path().join("cg/batch"), None, Some(4711)).is_err() {
+            return assay_test_support::skip("groups that a group of users may write", "not root");
+        }
+        assert_eq!(words(), OWN, "the group may not write");
+        set_mode(&top, "cg/batch", 0o775);
+        assert_eq!(words(), format!("{OWN}, claimed by gid 4711"));
+        // Root's own group, as with a umask of 002.
+        chown(top.path().join("cg/batch"), None, Some(0)).unwrap();
+        assert_eq!(words(), OWN);
+    }
+
     #[test]
     fn below_a_directory_of_a_user_names_are_claims() {
-        let top = tempfile::tempdir().unwrap();
-        let id = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809";
-        let group = format!("batch/docker-{id}.scope");
-        fs::create_dir_all(top.path().join("cg").join(&group)).unwrap();
-        let words = || {
-            let root = Root::at(top.path());
-            let owners = Owners::new(&root);
-            owners.owner(Path::new("/cg"), &format!("/{group}")).unwrap().to_string()
-        };
+        let (top, group) = (host(), GROUP);
+        let words = || words_for(&top);
         assert_eq!(words(), "container docker 1a2b3c4d5e6f");
-        if chown(top.path().join("cg").join(&group), Some(4711), None).is_err() {
+        if chown(top.path().join("cg").join(group), Some(4711), None).is_err() {
             return assay_test_support::skip("owners of delegated groups", "not root");
         }
         // A runtime may give a container its own group.

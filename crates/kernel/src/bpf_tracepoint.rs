@@ -4,7 +4,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use crate::bpf::{call, load_tracing};
+use crate::bpf::{call, load_tracing, missed_runs};
 use crate::error::Error;
 
 /// From linux/bpf.h.
@@ -24,12 +24,19 @@ struct Attach {
 #[derive(Debug)]
 pub struct Attached {
     _link: OwnedFd,
-    _program: OwnedFd,
+    program: OwnedFd,
 }
 
 impl Attached {
     pub(crate) fn new(link: OwnedFd, program: OwnedFd) -> Self {
-        Self { _link: link, _program: program }
+        Self { _link: link, program }
+    }
+
+    /// How often the program was skipped at an event, since it was running on that CPU already; `None` if the kernel does not
+    /// count that.
+    #[must_use]
+    pub fn missed(&self) -> Option<u64> {
+        missed_runs(&self.program)
     }
 }
 
@@ -47,5 +54,5 @@ pub fn attach(tracepoint: &str, target: u32, program: &[u64]) -> Result<Attached
     })?;
     // SAFETY: BPF_RAW_TRACEPOINT_OPEN has just returned this descriptor, and it is not used elsewhere.
     let link = unsafe { OwnedFd::from_raw_fd(link as i32) };
-    Ok(Attached { _link: link, _program: program })
+    Ok(Attached::new(link, program))
 }

@@ -61,4 +61,4 @@ pub mod write_notices;
 
 pub use error::Error;
 pub use reread_file::RereadFile;
-pub use root::{Entries, FileId, Root};
+pub use root::{Access, Entries, FileId, Root};

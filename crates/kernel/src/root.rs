@@ -23,6 +23,17 @@ pub struct Entries {
     pub others: Vec<String>,
 }
 
+/// Who may access a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The user who owns it.
+    pub uid: u32,
+    /// The group of users that it belongs to.
+    pub gid: u32,
+    /// Its permission bits.
+    pub mode: u32,
+}
+
 /// The directory that contains /proc, /sys and /dev: `/` on a host, a fake tree in a test. Every path
 /// passed to its methods is absolute, as on the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,18 +145,16 @@ impl Root {
 
     /// The permission bits of the file at `path`.
     pub fn mode(&self, path: impl AsRef<Path>) -> Result<u32, Error> {
-        let path = path.as_ref();
-        fs::metadata(self.resolve(path))
-            .map(|metadata| metadata.permissions().mode() & 0o7777)
-            .map_err(|cause| Error::new("stat", path, &cause))
+        self.access(path).map(|access| access.mode)
     }
 
-    /// The user who owns the file at `path`.
-    pub fn user(&self, path: impl AsRef<Path>) -> Result<u32, Error> {
+    /// Who may access the file at `path`.
+    pub fn access(&self, path: impl AsRef<Path>) -> Result<Access, Error> {
         let path = path.as_ref();
-        fs::metadata(self.resolve(path))
-            .map(|metadata| metadata.uid())
-            .map_err(|cause| Error::new("stat", path, &cause))
+        let metadata =
+            fs::metadata(self.resolve(path)).map_err(|cause| Error::new("stat", path, &cause))?;
+        let mode = metadata.permissions().mode() & 0o7777;
+        Ok(Access { uid: metadata.uid(), gid: metadata.gid(), mode })
     }
 
     /// Number of links to `path`. A control group has two, and one for each group in it.

@@ -133,12 +133,15 @@ impl WaitWatch {
     fn read(&self, seconds: f64) -> Result<Vec<Answer>, Error> {
         let map = |name| self.programs.map(name).and_then(BpfMap::all);
         let memory = Memory { shape: self.classes.shape, cpus: map("cpus")?, slots: map("slots")? };
+        let missed = self.programs.missed();
         let answer = |target: &Target| {
             let counted = memory.counted(target).ok_or_else(|| {
                 let path = Path::new("the maps of the eBPF programs");
                 Error::unexpected("read", path, "they have another size than this version's")
             })?;
-            Ok(Answer::new(&target.name, seconds, &counted, &self.classes.names))
+            let mut answer = Answer::new(&target.name, seconds, &counted, &self.classes.names);
+            answer.set_missed(missed);
+            Ok(answer)
         };
         self.classes.targets.iter().map(answer).collect()
     }
@@ -155,13 +158,10 @@ impl WaitWatch {
 }
 
 /// Makes each CPU switch once, so that the programs know which of them are idle. A CPU on which this process may
-/// not run is known from its next switch on.
+/// not run is known from its next switch on. Nobody waits for that: a CPU may be busy for ever.
 fn visit_cpus() {
-    let visit = || {
-        let cpus = affinity::allowed_cpus(0).unwrap_or_default();
-        cpus.iter().for_each(|cpu| drop(affinity::bind_self(&[*cpu])));
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(visit);
-    });
+    let cpus = affinity::allowed_cpus(std::process::id()).unwrap_or_default();
+    let visit = move || cpus.iter().for_each(|cpu| drop(affinity::bind_self(&[*cpu])));
+    // Without that thread CPUs are known later.
+    let _ = std::thread::Builder::new().spawn(visit);
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use assay_blame::{Answer, Culprit, Verdict, text};
 use assay_facts::Hierarchy;
 use assay_host::gather;
-use assay_kernel::Root;
+use assay_kernel::{Root, affinity};
 use assay_sample::waits::{CpuHierarchy, WaitWatch};
 use assay_test_support::{HostLock, Need, host_lock, skip};
 
@@ -157,6 +157,44 @@ fn a_watch_may_begin_while_threads_are_moved() {
         let most = 3.0 * (answer.seconds + 0.5) * 1e9;
         assert!((answer.waited_ns as f64) < most, "{}", text(&answer));
     }
+}
+
+/// A thread that is moved to a CPU waits there from then on, even if nothing has been seen of that CPU.
+#[test]
+fn what_is_waited_before_the_first_event_of_a_cpu_is_charged() {
+    let Some(_lock) = lock("waits: before the first event") else { return };
+    let bind = |id: u32, cpu: &str| {
+        let arguments = ["-pc", cpu, &id.to_string()];
+        assert!(Command::new("taskset").args(arguments).output().unwrap().status.success());
+    };
+    let own = std::process::id();
+    let cpus = affinity::allowed_cpus(own).unwrap();
+    if !cpus.starts_with(&[0, 1]) {
+        return skip("waits: before the first event", "it needs CPUs 0 and 1");
+    }
+    let (hierarchy, mount) = mount();
+    let moved = Running::start(&mount, "first", 1, "0");
+    let (beside, there) =
+        (Running::start(&mount, "beside", 1, "0"), Running::start(&mount, "there", 1, "1"));
+    // Neither the visits at the start nor what binds the thread show anything of CPU 1.
+    bind(own, "0");
+    affinity::bind_self(&[0]).unwrap();
+    let mut void = Vec::new();
+    for _ in 0..12 {
+        bind(moved.threads[0].id(), "0");
+        std::thread::sleep(Duration::from_millis(20));
+        let group = [path("first")];
+        let mut watch = WaitWatch::on_groups(&Root::real(), &hierarchy, &group).unwrap();
+        watch.start().unwrap();
+        bind(moved.threads[0].id(), "1");
+        std::thread::sleep(Duration::from_millis(30));
+        let answer = watch.finish().unwrap().remove(0);
+        void.extend((answer.verdict == Verdict::Void).then(|| text(&answer)));
+    }
+    bind(own, &cpus.iter().map(u16::to_string).collect::<Vec<_>>().join(","));
+    drop((moved, beside, there));
+    // Its waits are short, and the clocks of two CPUs differ.
+    assert!(void.len() <= 2, "{} of 12: {}", void.len(), void.concat());
 }
 
 /// What `bpftool` shows of the kernel's eBPF objects.

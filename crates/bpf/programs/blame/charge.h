@@ -128,11 +128,13 @@ static __noinline void charge(struct settings *s, struct cpu *c, __u32 cpu, __u6
 	struct elapsed e = { .now = now };
 	__u64 left = c->waiting | c->arrived, interrupts;
 
-	if (!c->last) {
-		c->first = c->last = now;
+	if (!c->first) {
+		c->first = now;
 		c->interrupts_taken = c->interrupts;
 		c->steal_taken = steal_total;
-		return;
+		/* A thread that was moved here may wait already. */
+		if (!c->last)
+			c->last = now;
 	}
 	if ((__s64)(now - c->last) <= 0)
 		return;

@@ -43,16 +43,14 @@ INLINE void begin(struct settings *s, struct task_struct *p, struct thread *t, _
 /* Changes the counts of a CPU whose lock is not held; `thread` is 1 or -1. */
 INLINE void count_arrival(struct cpu *c, struct slot *slot, struct thread *t, __s32 thread, __u64 now)
 {
-	__u64 seen = c->last;
-	/* Nothing is charged on a CPU before its first event: from the start of the watch that may take some ms. */
-	__u64 last = seen ? seen : now;
+	__u64 last = c->last;
 
 	__sync_fetch_and_add(&slot->arrived_credit, thread * (now - last));
 	__sync_fetch_and_add(&slot->arrived_began, thread * t->since);
 	__sync_fetch_and_add(&slot->arrived, thread);
 	__sync_fetch_and_or(&c->arrived, 1ull << (t->slot & (SLOTS - 1)));
 	/* Charged meanwhile, up to about now: without this thread. */
-	if (c->last != seen) {
+	if (c->last != last) {
 		__sync_fetch_and_add(&slot->arrived_credit, -(thread * (now - last)));
 		__sync_fetch_and_add(&slot->counters[LOST_MOVES], 1);
 	}

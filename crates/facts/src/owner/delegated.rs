@@ -1,12 +1,43 @@
-//! Groups that a user may make, and so give any name.
+//! Groups that others than root of the host may make, and so give any name.
 
-/// Which groups of a path are a user's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Owner;
+
+/// Who may have named a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claimant {
+    /// A user, who owns a directory of groups.
+    Uid(u32),
+    /// Members of a group of users, who may write to a directory of groups.
+    Gid(u32),
+    /// Anyone: a directory of groups is writable for all.
+    Everyone,
+    /// Root of a container or machine: what is below its group was made in it.
+    Container(Box<Owner>),
+}
+
+impl fmt::Display for Claimant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uid(uid) => write!(f, "uid {uid}"),
+            Self::Gid(gid) => write!(f, "gid {gid}"),
+            Self::Everyone => f.write_str("everyone"),
+            Self::Container(owner) => owner.fmt(f),
+        }
+    }
+}
+
+/// Which groups of a path are not named by the host's administrator.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delegated {
     /// Levels from the top whose names the host's administrator has chosen.
     pub levels: usize,
-    /// The user who chooses those below.
-    pub uid: u32,
+    /// Who chooses those below.
+    pub by: Claimant,
 }
 
 impl Delegated {
@@ -16,6 +47,18 @@ impl Delegated {
         const LEVELS: usize = 3;
         let ["user.slice", slice, _, _, ..] = parts else { return None };
         let uid = slice.strip_prefix("user-")?.strip_suffix(".slice")?.parse().ok()?;
-        (uid != 0).then_some(Self { levels: LEVELS, uid })
+        (uid != 0).then_some(Self { levels: LEVELS, by: Claimant::Uid(uid) })
+    }
+
+    /// What is below the group of a container, at this many levels.
+    pub(super) fn inside(owner: &Owner, levels: usize) -> Option<Self> {
+        let is_container =
+            matches!(owner, Owner::Container(_) | Owner::Lxc { .. } | Owner::Machine { .. });
+        is_container.then(|| Self { levels, by: Claimant::Container(Box::new(owner.clone())) })
+    }
+
+    /// The one that begins higher up; of two at the same level the first.
+    pub(super) fn topmost(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        all.into_iter().min_by_key(|one| one.levels)
     }
 }

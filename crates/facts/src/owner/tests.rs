@@ -77,7 +77,7 @@ fn paths_of_each_manager_have_their_owner() {
         ("/lxc/101/ns", "LXC container 101"),
         ("/lxc/payload/web", "LXC container web"),
         ("/lxc/monitor/web", "-"),
-        ("/lxc/101/ns/docker/ID", "container docker ID"),
+        ("/lxc/101/ns/docker/ID", "container docker ID, claimed by LXC container 101"),
         ("/qemu.slice/102.scope", "machine 102"),
         // libvirt
         (r"/machine.slice/machine-qemu\x2d3\x2dweb\x2d1.scope/libvirt/vcpu0", "machine web-1"),
@@ -147,7 +147,7 @@ fn what_a_user_calls_a_group_is_a_claim_wherever_groups_are_delegated() {
         let owner = owner_in(&path.replace("ID", ID), delegated).unwrap();
         owner.to_string().replace(&ID[..12], "ID")
     };
-    let mine = |levels| Some(Delegated { levels, uid: 7 });
+    let mine = |levels| Some(Delegated { levels, by: Claimant::Uid(7) });
     assert_eq!(words("/a.slice/docker-ID.scope", None), "container docker ID");
     let claimed = "container docker ID, claimed by uid 7";
     assert_eq!(words("/a.slice/docker-ID.scope", mine(1)), claimed);
@@ -158,4 +158,49 @@ fn what_a_user_calls_a_group_is_a_claim_wherever_groups_are_delegated() {
     // The first user on the way counts.
     let path = "/user.slice/user-1000.slice/user@1000.service/b.service";
     assert_eq!(words(path, mine(5)), "unit b.service, claimed by uid 1000");
+}
+
+#[test]
+fn what_is_named_within_a_container_is_a_claim_of_that_container() {
+    let inner = "0".repeat(64);
+    let all = |path: &str, delegated: Option<Delegated>| {
+        let path = path.replace("ID", ID).replace("INNER", &inner);
+        let by = claimant(&path, delegated.clone()).map(|by| by.to_string());
+        let owner = owner_in(&path, delegated).unwrap().to_string();
+        let short = |text: String| text.replace(&ID[..12], "ID").replace(&inner[..12], "INNER");
+        (short(owner), by.map(short))
+    };
+    let outer = "container docker ID";
+    let own = (outer.to_owned(), None);
+    assert_eq!(all("/system.slice/docker-ID.scope", None), own);
+    let below = (outer.to_owned(), Some(outer.to_owned()));
+    assert_eq!(all("/system.slice/docker-ID.scope/init.scope", None), below);
+    for path in [
+        "/system.slice/docker-ID.scope/docker-INNER.scope",
+        "/docker/ID/docker/INNER",
+        "/docker/ID/a.slice/docker-INNER.scope/docker-ID.scope/docker/INNER",
+    ] {
+        let claimed = format!("container docker INNER, claimed by {outer}");
+        assert_eq!(all(path, None), (claimed, Some(outer.to_owned())), "{path}");
+    }
+    for (path, expected) in [
+        ("/docker/ID/kubepods/pod9", "pod 9, claimed by container docker ID"),
+        ("/docker/ID/lxc.payload.x", "LXC container x, claimed by container docker ID"),
+        ("/lxc.payload.x/docker/ID", "container docker ID, claimed by LXC container x"),
+        ("/qemu.slice/1.scope/docker/ID", "container docker ID, claimed by machine 1"),
+        ("/docker/ID/slurmstepd.scope/job_7", "Slurm job 7, claimed by container docker ID"),
+    ] {
+        assert_eq!(all(path, None).0, expected, "{path}");
+    }
+    // A pod is no container: what is in it is the kubelet's.
+    assert_eq!(all("/kubepods/pod9/ID", None), ("container ID of pod 9".to_owned(), None));
+    // Who owns a directory on the way, or may write to it, counts where that is no further down.
+    let by = |by, levels| Some(Delegated { levels, by });
+    let nested = "/docker/ID/docker/INNER";
+    let gid = all(nested, by(Claimant::Gid(5), 2)).0;
+    assert_eq!(gid, "container docker INNER, claimed by gid 5");
+    let inside = all(nested, by(Claimant::Everyone, 3)).0;
+    assert_eq!(inside, "container docker INNER, claimed by container docker ID");
+    let whole = all(nested, by(Claimant::Everyone, 0)).0;
+    assert_eq!(whole, "container docker INNER, claimed by everyone");
 }

@@ -1,7 +1,7 @@
 //! Names in made-up files of runtimes.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
 use assay_facts::owner::owner;
 
@@ -89,6 +89,57 @@ fn links_pipes_and_long_files_are_not_read() {
     assert_eq!(name(), None, "a long file");
     fs::write(&file, r#"{"Name":"/web"}"#).unwrap();
     assert_eq!(name().as_deref(), Some("web"));
+}
+
+#[test]
+fn folders_in_which_others_may_write_name_nothing() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("var/lib/docker/containers");
+    let own = folder.join(ID);
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("config.v2.json"), r#"{"Name":"/web"}"#).unwrap();
+    fs::create_dir_all(top.path().join("var/log/pods/shop_web-0_9")).unwrap();
+    let words = |path: &str| {
+        let owner = owner(&path.replace("ID", ID)).unwrap();
+        Names::new(&Root::at(top.path())).name(owner).to_string()
+    };
+    let set = |folder: &Path, mode| fs::set_permissions(folder, Permissions::from_mode(mode));
+    let all = ["var", "var/lib", "var/lib/docker", "var/lib/docker/containers", "var/log/pods"];
+    for folder in all.map(|folder| top.path().join(folder)).iter().chain([&own]) {
+        set(folder, 0o755).unwrap();
+    }
+    let (named, unnamed) = ("container web (docker 1a2b3c4d5e6f)", "container docker 1a2b3c4d5e6f");
+    assert_eq!(words("/docker/ID"), named);
+    for part in [&own, &folder, &top.path().join("var/lib")] {
+        set(part, 0o757).unwrap();
+        assert_eq!(words("/docker/ID"), unnamed, "{}", part.display());
+        set(part, 0o755).unwrap();
+    }
+    let pods = top.path().join("var/log/pods");
+    assert_eq!(words("/kubepods/pod9"), "pod shop/web-0");
+    set(&pods, 0o777).unwrap();
+    assert_eq!(words("/kubepods/pod9"), "pod 9");
+    if chown(&own, None, Some(4711)).is_err() {
+        return assay_test_support::skip("folders of other users", "not root");
+    }
+    assert_eq!(words("/docker/ID"), named, "the group may not write");
+    set(&own, 0o775).unwrap();
+    assert_eq!(words("/docker/ID"), unnamed, "a group of users");
+    set(&own, 0o755).unwrap();
+    chown(&own, Some(4711), None).unwrap();
+    assert_eq!(words("/docker/ID"), unnamed, "another user");
+}
+
+#[test]
+fn what_is_claimed_by_a_container_takes_no_name_but_shows_that_of_the_container() {
+    let inner = "0".repeat(64);
+    let path = format!("/docker/ID/docker/{inner}");
+    let file = format!("var/lib/docker/containers/{inner}/config.v2.json");
+    let json = r#"{"Name":"/web"}"#;
+    let unnamed = "container docker 000000000000, claimed by container";
+    assert_eq!(words(&path, &file, json), format!("{unnamed} docker 1a2b3c4d5e6f"));
+    let shown = words(&path, "var/lib/docker/containers/ID/config.v2.json", json);
+    assert_eq!(shown, format!("{unnamed} web (docker 1a2b3c4d5e6f)"));
 }
 
 /// A host with a list of all of Podman's containers in a folder, and so many other ids.

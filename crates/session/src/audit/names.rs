@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_audit::snapshot::Hierarchy;
-use assay_facts::owner::{Container, Owner, Pod, owner_in};
+use assay_facts::owner::{Claimant, Container, Owner, Pod, owner_in};
 use assay_host::Owners;
 use assay_kernel::Root;
 
@@ -13,8 +13,8 @@ use assay_kernel::Root;
 pub(super) struct Found {
     /// Names by id of container and uid of pod.
     pub(super) names: BTreeMap<String, String>,
-    /// The topmost groups that belong to a user.
-    pub(super) delegated: BTreeMap<String, u32>,
+    /// The topmost groups in which others than root may make groups.
+    pub(super) delegated: BTreeMap<String, Claimant>,
 }
 
 /// Each name is looked for once, however many groups have it.
@@ -25,8 +25,8 @@ pub(super) fn read(root: &Root, hierarchies: &[Hierarchy]) -> Found {
     for hierarchy in hierarchies {
         for group in &hierarchy.groups {
             let delegated = owners.delegated(&hierarchy.mount, &group.path);
-            if let Some(one) = delegated {
-                found.delegated.insert(top(&group.path, one.levels).to_owned(), one.uid);
+            if let Some(one) = &delegated {
+                found.delegated.insert(top(&group.path, one.levels).to_owned(), one.by.clone());
             }
             let Some(owner) = owner_in(&group.path, delegated) else { continue };
             if key(&owner).is_some_and(|key| known.insert(key)) {
@@ -39,15 +39,21 @@ pub(super) fn read(root: &Root, hierarchies: &[Hierarchy]) -> Found {
 
 /// The first levels of a path.
 fn top(path: &str, levels: usize) -> &str {
+    if levels == 0 {
+        return "/";
+    }
     let end = path.match_indices('/').nth(levels).map_or(path.len(), |(at, _)| at);
     path.get(..end).unwrap_or(path)
 }
 
+/// Nothing is looked for where a name is not a user's: of other claims no file tells.
 fn key(owner: &Owner) -> Option<String> {
     match owner {
         Owner::Container(container) => Some(container.id.clone()),
         Owner::Pod(pod) => Some(pod.uid.clone()),
-        Owner::Claimed { uid, owner } => key(owner).map(|key| format!("{uid}:{key}")),
+        Owner::Claimed { by: Claimant::Uid(uid), owner } => {
+            key(owner).map(|key| format!("{uid}:{key}"))
+        }
         _ => None,
     }
 }
@@ -64,7 +70,9 @@ impl Found {
                 pod.into_iter().for_each(|pod| add(pod.uid, pod.name));
             }
             Owner::Pod(Pod { uid, name, .. }) => add(uid, name),
-            Owner::Claimed { uid, owner } => self.keep(*owner, &format!("{uid}:")),
+            Owner::Claimed { by: Claimant::Uid(uid), owner } => {
+                self.keep(*owner, &format!("{uid}:"));
+            }
             _ => {}
         }
     }
@@ -77,6 +85,7 @@ mod tests {
     #[test]
     fn the_group_of_a_user_is_the_first_levels_of_a_path() {
         let path = "/a/b/c";
-        assert_eq!([1, 2, 3].map(|levels| top(path, levels)), ["/a", "/a/b", "/a/b/c"]);
+        let tops = [0, 1, 2, 3].map(|levels| top(path, levels));
+        assert_eq!(tops, ["/", "/a", "/a/b", "/a/b/c"]);
     }
 }
