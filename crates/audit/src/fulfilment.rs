@@ -18,7 +18,7 @@ use crate::snapshot::Snapshot;
 
 pub use read::{Manifest, manifest};
 pub use subject::Place;
-use subject::Subject;
+use subject::{NoGroup, Subject};
 use wanted::Wanted;
 
 /// The schema of the document.
@@ -106,8 +106,10 @@ pub struct Row {
 pub struct Fulfilment {
     /// For whom, in the manifest's words.
     pub subject: String,
-    /// The group; absent if it was not found.
+    /// The group; absent if it was not found, or which it is cannot be told.
     pub group: Option<String>,
+    /// What was looked for and is not there, if something was asked of it.
+    pub not_found: Option<String>,
     /// Whose it is, if its path tells.
     pub owner: Option<Owner>,
     /// The settings.
@@ -130,18 +132,19 @@ pub struct Told {
 }
 
 impl Told {
-    /// Whether any file says something else than was asked for.
+    /// Whether any file says something else than was asked for, or a group is not there.
     #[must_use]
     pub fn differs(&self) -> bool {
+        let is_missing = self.fulfilments.iter().any(|one| one.not_found.is_some());
         let mut rows = self.fulfilments.iter().flat_map(|one| &one.rows);
-        rows.any(|row| row.standing == Standing::Differs)
+        is_missing || rows.any(|row| row.standing == Standing::Differs)
     }
 }
 
 /// Holds a manifest against a snapshot. A place stands for the subject of the manifest, if that has one only.
 ///
 /// # Errors
-/// The place does not fit the manifest.
+/// The place does not fit the manifest, or is not there.
 pub fn fulfilment(
     manifest: &Manifest,
     place: Option<&Place>,
@@ -149,6 +152,9 @@ pub fn fulfilment(
 ) -> Result<Told, String> {
     let host = Host::new(snapshot);
     let requests = subject::placed(manifest.requests(&host), place)?;
+    if place.is_some() {
+        subject::check_place(&host, &requests)?;
+    }
     let fulfilments = requests.iter().flat_map(|request| fulfil(&host, request)).collect();
     Ok(Told {
         schema: SCHEMA,
@@ -163,11 +169,18 @@ fn fulfil(host: &Host, request: &Request) -> Vec<Fulfilment> {
         subject: request.title.clone(),
         owner: group.as_ref().and_then(|path| owner::named(host.snapshot, path)),
         group,
+        not_found: None,
         rows,
         not_looked_at: request.not_looked_at.clone(),
     };
     match request.subject.groups(host) {
-        Err(why) => {
+        // It is said of the pod.
+        Err(NoGroup::PodNotFound) => Vec::new(),
+        Err(NoGroup::NotFound(what)) => {
+            let not_found = Some(what).filter(|_| !request.asked.is_empty());
+            vec![Fulfilment { not_found, ..one(None, Vec::new()) }]
+        }
+        Err(NoGroup::Unknown(why)) => {
             let rows = request.asked.iter().map(|asked| not_looked_at(asked, &why)).collect();
             vec![one(None, rows)]
         }

@@ -15,7 +15,7 @@ use crate::parsers::one_of;
 #[derive(Debug, Args)]
 pub(crate) struct CiArguments {
     /// Write the verdicts as JUnit XML to this file at the end: a promise is a test case, undecided and
-    /// void ones are skipped; `-` for stdout
+    /// void ones are skipped; `-` for stdout instead of the table
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// The mildest verdict that fails the command; milder ones end with code 0
@@ -27,18 +27,26 @@ pub(crate) struct CiArguments {
 #[derive(Debug)]
 pub(crate) struct ForCi {
     junit: Option<Destination>,
+    has_stdout: bool,
     fail_on: FailOn,
 }
 
 impl CiArguments {
     pub(crate) fn open(&self) -> Result<ForCi, Error> {
+        let has_stdout = self.junit.as_deref().is_some_and(|path| path == "-");
         let junit = self.junit.as_deref().map(Destination::open).transpose()?;
-        Ok(ForCi { junit, fail_on: self.fail_on })
+        Ok(ForCi { junit, has_stdout, fail_on: self.fail_on })
     }
 }
 
 impl ForCi {
-    /// Writes the document, and returns the code of the job: `code` but for tolerated verdicts.
+    /// Whether the document is all that stdout gets.
+    pub(crate) const fn has_stdout(&self) -> bool {
+        self.has_stdout
+    }
+
+    /// Writes the document, and returns the code of the job: `code` but for tolerated verdicts, also where a reader
+    /// had enough of the document.
     pub(crate) fn conclude(
         self,
         judgement: &Judgement,
@@ -51,7 +59,7 @@ impl ForCi {
         };
         let Some(out) = self.junit else { return code };
         match out.write_text(&assay_export::junit(judgement, manifest)) {
-            Ok(()) => code,
+            Ok(()) | Err(assay_export::Error::ReaderClosed) => code,
             Err(error) => {
                 output::error(&error);
                 code.worse(Code::Host)

@@ -1,4 +1,4 @@
-//! Escaping of untrusted text: one function per destination, used everywhere.
+//! Escaping of untrusted text, one function per destination, used everywhere; and cutting it.
 //!
 //! Names of groups, processes and units, output of workloads, and everything in a run folder may
 //! have been chosen by an attacker.
@@ -35,6 +35,13 @@ pub fn xml(text: &str) -> String {
     html(&terminal(text)).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
+/// The beginning of a text of unknown length: whole characters in at most so many bytes.
+#[must_use]
+pub fn beginning(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or(0)]
+}
+
 /// Escapes JSON for a `script` element: no text in it can end the element or begin a comment. `<`
 /// appears only inside strings, where JSON allows an escape.
 #[must_use]
@@ -45,6 +52,15 @@ pub fn json_in_html(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_beginning_of_a_text_ends_between_characters() {
+        assert_eq!(beginning("short", 300), "short");
+        assert_eq!(beginning("short", 0), "");
+        assert_eq!(beginning(&"\u{20ac}".repeat(200), 300).len(), 300);
+        assert_eq!(beginning(&format!("x{}", "\u{20ac}".repeat(200)), 300).len(), 298);
+        assert_eq!(beginning(&format!("x{}", "\u{e4}".repeat(5000)), 1024).len(), 1023);
+    }
 
     #[test]
     fn text_cannot_become_markup() {

@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::folder::{FleetFolder, run_path};
 use crate::task_runs::TaskRuns;
 use assign::Assignment;
+pub use find::CopySources;
 use find::Search;
 use identity::{Identity, cut, manifest_in, whole};
 
@@ -71,8 +72,23 @@ struct Assigned {
     job: u64,
 }
 
+/// Takes the runs of hosts into a fleet; where there is none at `path`, it is created. Nothing in the copies is changed,
+/// and no link is followed. No other call takes copies into the fleet until its folder is dropped.
+pub fn take_copies(
+    path: &Path,
+    from: &CopySources,
+    trust: Trust,
+) -> Result<(FleetFolder, Fleet, Copies), Error> {
+    let (folder, mut fleet) = match FleetFolder::is_fleet(path) {
+        true => open_locked(path, trust)?,
+        false => create_locked(path, trust)?,
+    };
+    let copies = take_into(&folder, &mut fleet, from)?;
+    Ok((folder, fleet, copies))
+}
+
 /// Opens a fleet to take copies into it. It is read after it was locked: no other call changes it meanwhile.
-pub fn open_for_copies(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet), Error> {
+fn open_locked(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet), Error> {
     let folder = FleetFolder::open_trusted(path, trust)?;
     folder.lock_for_copies()?;
     let fleet = folder.read_fleet()?;
@@ -80,7 +96,7 @@ pub fn open_for_copies(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet)
 }
 
 /// Creates a fleet of runs that no scheduler has started, locked in the same way.
-pub fn create_copied(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet), Error> {
+fn create_locked(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet), Error> {
     let fleet = Fleet {
         schema: SCHEMA,
         assay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -90,18 +106,15 @@ pub fn create_copied(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet), 
     Ok((FleetFolder::create_copied(path, trust, &fleet)?, fleet))
 }
 
-/// Takes the runs below these folders into a fleet that was opened or created for it. Nothing in them is changed, and
-/// no link is followed.
-pub fn take_copies(
+fn take_into(
     folder: &FleetFolder,
     fleet: &mut Fleet,
-    from: &[PathBuf],
+    CopySources(from): &CopySources,
 ) -> Result<Copies, Error> {
-    folder.lock_for_copies()?;
     // What a killed call has left; it holds no lock any more.
     folder.dir().remove_tree(INCOMING)?;
     let mut copies = Copies::default();
-    let (roots, found) = find(from, &mut copies.refused)?;
+    let found = find(from, &mut copies.refused)?;
     let assigned = assign(folder, fleet, found, &mut copies.refused);
     fleet.refused.clone_from(&copies.refused);
     if fleet.copied {
@@ -111,7 +124,7 @@ pub fn take_copies(
         if signal::interrupted_by().is_some() {
             break;
         }
-        match take(folder, &roots[one.found.root], &one) {
+        match take(folder, &from[one.found.root].1, &one) {
             Ok(()) => copies.taken += 1,
             Err(_) if signal::interrupted_by().is_some() => {}
             Err(why) => {
@@ -133,18 +146,17 @@ pub fn take_copies(
     Ok(copies)
 }
 
-/// The folders that the user named, opened once, and the runs below them, those that are whole first.
-fn find(from: &[PathBuf], refused: &mut Vec<Refused>) -> Result<(Vec<Dir>, Vec<Found>), Error> {
-    let (mut roots, mut found) = (Vec::new(), Vec::new());
-    for named in from {
-        let top = Dir::open(named)?;
+/// The runs below the folders that the user named, those that are whole first.
+fn find(from: &[(PathBuf, Dir)], refused: &mut Vec<Refused>) -> Result<Vec<Found>, Error> {
+    let mut found = Vec::new();
+    for (root, (named, top)) in from.iter().enumerate() {
         let before = (found.len(), refused.len());
         let mut unread: Vec<(PathBuf, String)> = Vec::new();
         let mut take = |path: &Path, dir: Dir| {
             let shown = if path.as_os_str().is_empty() { named.clone() } else { named.join(path) };
             match examine(dir) {
                 Ok((identity, study, damage)) => {
-                    let (root, path) = (roots.len(), path.to_owned());
+                    let path = path.to_owned();
                     found.push(Found { root, path, shown, identity, study, damage });
                 }
                 Err(why) => refuse(refused, &shown, &why),
@@ -160,10 +172,9 @@ fn find(from: &[PathBuf], refused: &mut Vec<Refused>) -> Result<(Vec<Dir>, Vec<F
         if before == (found.len(), refused.len()) {
             refuse(refused, named, "no run folder is in it");
         }
-        roots.push(top);
     }
     found.sort_by_key(|one| one.damage.is_some());
-    Ok((roots, found))
+    Ok(found)
 }
 
 fn examine(dir: Dir) -> Result<(Identity, StudyNames, Option<String>), String> {

@@ -36,7 +36,7 @@ mod watch;
 pub use choose::{Choice, Chosen, choose};
 pub use collect::{collect, write};
 pub use conclude::{conclude, leave_open};
-pub use copies::{Copies, create_copied, open_for_copies, take_copies};
+pub use copies::{Copies, CopySources, take_copies};
 pub use document::{
     Fleet, LeftOut, Phase, Refused, SCHEMA, SplitPromise, Submission, Task, TaskRecord,
 };

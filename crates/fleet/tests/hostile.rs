@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use assay_files::Trust;
 use assay_fleet::{
-    Fleet, FleetFolder, Slurm, Submission, Task, TaskState, collect, create_copied, take_copies,
+    CopySources, Fleet, FleetFolder, Slurm, Submission, Task, TaskState, collect, take_copies,
     write,
 };
 use assay_run_folder::{Column, SampleStream, Table, to_parquet};
@@ -138,8 +138,8 @@ fn exchanging_a_copy_for_a_link_takes_nothing_else() {
                     break;
                 }
                 let out = temp.path().join(format!("fleet-{number}"));
-                let (folder, mut fleet) = create_copied(&out, Trust::Checked).unwrap();
-                take_copies(&folder, &mut fleet, std::slice::from_ref(&copies)).unwrap();
+                let from = CopySources::open(std::slice::from_ref(&copies)).unwrap();
+                let (folder, ..) = take_copies(&out, &from, Trust::Checked).unwrap();
                 let io = "tasks/00/job-1/run/samples/trial-00-repeat-00/io.parquet";
                 let Ok(bytes) = fs::read(folder.file(io)) else { continue };
                 let holds =

@@ -3,8 +3,35 @@
 //! Each changes one thing that the study makes no promise about. Those with the largest effects in
 //! published results and in our own runs come first (docs/tuning.md), because time may be short.
 
+mod keep;
+
 use assay_facts::HostFacts;
 use assay_study::{Bindings, Intervention, Study};
+
+pub use keep::check_keep;
+use keep::is_kept;
+
+/// Candidates under BFQ, which idles for its guarantees: how long, how strictly, the budget per turn, and the
+/// heuristics that override weights (Documentation/block/bfq-iosched.rst).
+const BFQ: [(&str, &str); 11] = [
+    ("iosched/max_budget", "64"),
+    ("iosched/strict_guarantees", "1"),
+    ("iosched/low_latency", "0"),
+    ("iosched/max_budget", "0"),
+    ("iosched/slice_idle", "2"),
+    ("iosched/slice_idle", "0"),
+    ("iosched/timeout_sync", "30"),
+    ("iosched/max_budget", "2048"),
+    ("iosched/max_budget", "256"),
+    ("iosched/fifo_expire_sync", "1000"),
+    ("iosched/slice_idle", "8"),
+];
+
+/// Candidates for weights, as times and by: the proportions stay the same, the sizes change.
+const WEIGHTS: [(u32, u32); 2] = [(1, 10), (10, 1)];
+
+/// Candidates for the depth of requests, as times and by.
+const DEPTHS: [(u32, u32); 4] = [(1, 2), (1, 4), (2, 1), (4, 1)];
 
 /// A set of changes of a study.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +88,7 @@ impl Setting {
 /// What the search may change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Names or attributes that stay unchanged: `scheduler`, `nr_requests`, `weights`.
+    /// Names or attributes that stay unchanged: `scheduler`, `nr_requests`, `weights`, `max_budget=64`.
     pub keep: Vec<String>,
     /// What is tried only on request: `iodepth`, which is a part of the question.
     pub also: Vec<String>,
@@ -87,14 +114,11 @@ pub fn candidates(
             changes.push(Intervention::Cpus(first.to_string()));
         }
     }
-    changes.push(Intervention::Weights { times: 1, by: 10 });
-    changes.push(Intervention::Weights { times: 10, by: 1 });
+    changes.extend(weights());
     if scope.also.iter().any(|name| name == "iodepth") {
-        for (times, by) in [(1, 2), (1, 4), (2, 1), (4, 1)] {
-            changes.push(Intervention::Depth { name: "iodepth", times, by });
-        }
+        changes.extend(depths());
     }
-    changes.retain(|change| !is_excluded(change, &scope.keep));
+    changes.retain(|change| !is_kept(change, &scope.keep));
     changes.into_iter().map(Setting::new).collect()
 }
 
@@ -122,24 +146,17 @@ fn disk_changes(
     changes
 }
 
-/// BFQ idles for its guarantees. Candidates: how long, how strictly, the budget per turn, and the
-/// heuristics that override weights (Documentation/block/bfq-iosched.rst).
 fn bfq(now: &dyn Fn(&str) -> Option<String>) -> Vec<Intervention> {
-    const VALUES: [(&str, &str); 11] = [
-        ("iosched/max_budget", "64"),
-        ("iosched/strict_guarantees", "1"),
-        ("iosched/low_latency", "0"),
-        ("iosched/max_budget", "0"),
-        ("iosched/slice_idle", "2"),
-        ("iosched/slice_idle", "0"),
-        ("iosched/timeout_sync", "30"),
-        ("iosched/max_budget", "2048"),
-        ("iosched/max_budget", "256"),
-        ("iosched/fifo_expire_sync", "1000"),
-        ("iosched/slice_idle", "8"),
-    ];
-    let others = VALUES.iter().filter(|(name, value)| now(name).as_deref() != Some(*value));
+    let others = BFQ.iter().filter(|(name, value)| now(name).as_deref() != Some(*value));
     others.map(|(name, value)| queue(name, value)).collect()
+}
+
+fn weights() -> impl Iterator<Item = Intervention> {
+    WEIGHTS.into_iter().map(|(times, by)| Intervention::Weights { times, by })
+}
+
+fn depths() -> impl Iterator<Item = Intervention> {
+    DEPTHS.into_iter().map(|(times, by)| Intervention::Depth { name: "iodepth", times, by })
 }
 
 /// A larger request pool, up to the kernel's limit (MAX_SCHED_RQ in block/blk-mq.h), and a smaller
@@ -171,13 +188,6 @@ fn queue(attribute: &'static str, value: &str) -> Intervention {
         attribute: attribute.to_owned(),
         value: value.to_owned(),
     }
-}
-
-fn is_excluded(change: &Intervention, keep: &[String]) -> bool {
-    let touched = change.touches();
-    let short = touched.rsplit('/').next().unwrap_or(touched);
-    let full = name(change);
-    keep.iter().any(|name| name == touched || name == short || *name == full)
 }
 
 fn name(change: &Intervention) -> String {

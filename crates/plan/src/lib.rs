@@ -27,7 +27,7 @@ mod step;
 mod trial;
 mod workload;
 
-pub use candidates::{Scope, Setting, candidates};
+pub use candidates::{Scope, Setting, candidates, check_keep};
 pub use footprint::{Footprint, Predictions, prediction_commands};
 pub use interleave::{CHANGED, interleave};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};

@@ -26,37 +26,66 @@ pub(crate) fn schema(columns: &[String]) -> SchemaRef {
     Arc::new(Schema::new(fixed.into_iter().chain(counters).collect::<Vec<_>>()))
 }
 
+/// What to do about a file that does not hold samples.
+const DAMAGED: &str = "it was damaged by a copy or a disk, or not written by Assay; copy it again";
+
+/// What to do about a column of another type, which programs make of samples that they write again.
+const RETYPED: &str = "write it with that type: a counter is a whole number or null, of which pandas makes a \
+                       floating-point number unless it reads with `dtype_backend=\"pyarrow\"`";
+
+/// Why a schema is not that of samples.
+#[derive(Debug)]
+pub(crate) struct Mismatch {
+    why: String,
+    hint: &'static str,
+}
+
+impl Mismatch {
+    pub(crate) fn at(self, path: &Path) -> Error {
+        Error::new("read", path, &self.why).with_hint(self.hint)
+    }
+}
+
+impl From<String> for Mismatch {
+    fn from(why: String) -> Self {
+        Self { why, hint: DAMAGED }
+    }
+}
+
 /// Whether this is the schema of samples; checked before the first row of any file is read.
-pub(crate) fn check(schema: &Schema) -> Result<(), String> {
+pub(crate) fn check(schema: &Schema) -> Result<(), Mismatch> {
     let fields = schema.fields();
     if fields.len() > limit::COLUMNS {
-        return Err(format!("it has {} columns; the limit is {}", fields.len(), limit::COLUMNS));
+        let why = format!("it has {} columns; the limit is {}", fields.len(), limit::COLUMNS);
+        return Err(why.into());
     }
     let fixed = [("time_ns", DataType::UInt64), ("subject", DataType::Utf8)];
     let expected = fixed.iter().map(|(name, kind)| (Some(*name), kind));
     let expected = expected.chain(std::iter::repeat((None, &DataType::UInt64)));
     if fields.len() < fixed.len() {
-        return Err(format!(
-            "it has {} columns, expected `time_ns`, `subject` and their counters",
-            fields.len()
-        ));
+        let why = "expected `time_ns`, `subject` and their counters";
+        return Err(format!("it has {} columns, {why}", fields.len()).into());
     }
     let mut names = HashSet::new();
     for (index, (field, (name, kind))) in fields.iter().zip(expected).enumerate() {
         let actual = field.name();
-        if field.data_type() != kind || name.is_some_and(|name| name != actual) {
-            let name = name.unwrap_or(actual);
-            let kind = kind.to_string().to_lowercase();
-            return Err(format!(
-                "column {index} is `{actual}` of {}, expected `{name}` of {kind}",
-                field.data_type().to_string().to_lowercase()
-            ));
-        }
-        if !names.insert(actual) {
-            return Err(format!("it has two columns `{actual}`"));
+        let kinds = || [field.data_type(), kind].map(|kind| kind.to_string().to_lowercase());
+        if let Some(name) = name.filter(|name| name != actual) {
+            let [found, kind] = kinds();
+            let why =
+                format!("column {index} is `{actual}` of {found}, expected `{name}` of {kind}");
+            return Err(why.into());
         }
         if actual.len() > limit::NAME {
-            return Err(format!("a counter's name has more than {} bytes", limit::NAME));
+            return Err(format!("a counter's name has more than {} bytes", limit::NAME).into());
+        }
+        if field.data_type() != kind {
+            let [found, kind] = kinds();
+            let why = format!("its column `{actual}` is {found}, expected {kind}");
+            return Err(Mismatch { why, hint: RETYPED });
+        }
+        if !names.insert(actual) {
+            return Err(format!("it has two columns `{actual}`").into());
         }
     }
     Ok(())
@@ -166,8 +195,7 @@ pub(crate) fn source_of(path: &Path) -> String {
 
 /// An error for a file that does not hold samples.
 pub(crate) fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Error {
-    Error::new("read", path, why)
-        .with_hint("it was damaged by a copy or a disk, or not written by Assay; copy it again")
+    Error::new("read", path, why).with_hint(DAMAGED)
 }
 
 /// Builds one table from many batches.
@@ -178,16 +206,20 @@ pub(crate) struct Assembler {
     /// Memory cost of the names seen so far.
     names: u64,
     begun: bool,
+    /// Rows for which there shall be space from the first batch on: a vector that grows takes twice its length, and what it has
+    /// grown out of.
+    rows: usize,
 }
 
 impl Assembler {
     pub(crate) fn new(source: &str) -> Self {
-        Self {
-            table: Table { source: source.to_owned(), ..Table::default() },
-            known: HashMap::new(),
-            names: 0,
-            begun: false,
-        }
+        let table = Table { source: source.to_owned(), ..Table::default() };
+        Self { table, ..Self::default() }
+    }
+
+    /// How many rows all batches have, if that is known before the first.
+    pub(crate) fn expect_rows(&mut self, rows: usize) {
+        self.rows = rows;
     }
 
     /// The table of one batch.
@@ -202,11 +234,14 @@ impl Assembler {
     pub(crate) fn append(&mut self, batch: &RecordBatch) -> Result<u64, String> {
         let schema = batch.schema();
         if !self.begun {
-            check(&schema)?;
+            check(&schema).map_err(|mismatch| mismatch.why)?;
             let counters = schema.fields().iter().skip(2);
+            let values = || Vec::with_capacity(self.rows);
             self.table.columns = counters
-                .map(|field| Column { name: field.name().clone(), values: Vec::new() })
+                .map(|field| Column { name: field.name().clone(), values: values() })
                 .collect();
+            self.table.time_ns.reserve_exact(self.rows);
+            self.table.subject.reserve_exact(self.rows);
             self.begun = true;
         }
         let names = schema.fields().iter().skip(2).map(|field| field.name());
@@ -245,7 +280,11 @@ impl Assembler {
         index
     }
 
-    pub(crate) fn finish(self) -> Table {
+    /// The table, with no space for more rows.
+    pub(crate) fn finish(mut self) -> Table {
+        self.table.time_ns.shrink_to_fit();
+        self.table.subject.shrink_to_fit();
+        self.table.columns.iter_mut().for_each(|column| column.values.shrink_to_fit());
         self.table
     }
 }

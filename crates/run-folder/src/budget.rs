@@ -55,6 +55,12 @@ impl Budget {
         Ok(())
     }
 
+    /// Of so many rows those that it still has values for.
+    pub(crate) fn rows(&self, (rows, columns): (usize, usize)) -> usize {
+        let most = self.values / (columns as u64).max(1);
+        usize::try_from(most).map_or(rows, |most| most.min(rows))
+    }
+
     /// Takes the values of some rows from the budget; an error naming the file if it is exhausted.
     pub(crate) fn take(&mut self, rows: usize, columns: usize, path: &Path) -> Result<(), Error> {
         let values = (rows as u64).saturating_mul(columns as u64);

@@ -58,7 +58,8 @@ fn zstd(mut bytes: &[u8], most: usize) -> Result<Vec<u8>, String> {
     }
 }
 
-fn too_large(most: usize) -> String {
+/// Why a page is refused, compressed or not.
+pub(crate) fn too_large(most: usize) -> String {
     format!("a page has more than the {most} bytes that its rows can have when it is decompressed")
 }
 

@@ -16,7 +16,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use crate::codec::Codec;
+use crate::codec::{Codec, too_large};
 use crate::error::Error;
 use crate::limit;
 use crate::parquet_file::ParquetFile;
@@ -62,7 +62,7 @@ impl Columns {
             chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
         let rows = self.rows(group);
         let raw = SerializedPageReader::new(Arc::clone(&self.file), &raw, rows, None)?;
-        Ok(Pages { raw, codec, left: limit::decompressed(rows, column == SUBJECT) })
+        Ok(Pages { raw, codec, left: limit::pages(rows, column == SUBJECT) })
     }
 }
 
@@ -107,20 +107,26 @@ impl PageIterator for Chunks {}
 pub(crate) struct Pages {
     raw: SerializedPageReader<ParquetFile>,
     codec: Option<Codec>,
-    /// Bytes that may still be decompressed.
+    /// Bytes that its pages may still have.
     left: usize,
 }
 
 impl Pages {
     /// The bytes of a page, of which the first `plain` are never compressed.
     fn decompressed(&mut self, bytes: &Bytes, plain: usize) -> Result<Bytes> {
-        let Some(codec) = self.codec else { return Ok(bytes.clone()) };
+        let Some(codec) = self.codec else { return self.taken(bytes.clone()) };
         let (head, body) = bytes
             .split_at_checked(plain)
             .ok_or_else(|| ParquetError::EOF("a page ends within its levels".to_owned()))?;
         let body = codec.decompress(body, self.left).map_err(ParquetError::General)?;
-        self.left = self.left.saturating_sub(body.len());
-        Ok(if head.is_empty() { body.into() } else { [head, &body].concat().into() })
+        self.taken(if head.is_empty() { body.into() } else { [head, &body].concat().into() })
+    }
+
+    /// The page, taken from what its rows can have.
+    fn taken(&mut self, page: Bytes) -> Result<Bytes> {
+        let left = self.left.checked_sub(page.len());
+        self.left = left.ok_or_else(|| ParquetError::General(too_large(self.left)))?;
+        Ok(page)
     }
 }
 
@@ -142,7 +148,7 @@ impl PageReader for Pages {
                 *buf = self.decompressed(buf, usize::try_from(levels).unwrap_or(usize::MAX))?;
                 *is_compressed = false;
             }
-            Page::DataPageV2 { .. } => {}
+            Page::DataPageV2 { buf, .. } => *buf = self.taken(buf.clone())?,
         }
         Ok(Some(page))
     }

@@ -79,6 +79,7 @@ pub(crate) struct Batches {
     reader: ParquetRecordBatchReader,
     schema: SchemaRef,
     path: PathBuf,
+    rows: usize,
     /// Values that may still be read.
     cells: u64,
     /// A reader that has failed is not called again.
@@ -90,7 +91,7 @@ impl Batches {
     pub(crate) fn open(file: &File, path: &Path, rows: usize) -> Result<Self, Error> {
         let same = ParquetFile::new(file).map_err(|cause| Error::io("read", path, &cause))?;
         let cells = limit::cells(same.len());
-        let (reader, schema) = guarded(path, || {
+        let (reader, schema, rows) = guarded(path, || {
             // The Arrow schema that Arrow's own writers embed is ignored.
             let options = ArrowReaderOptions::new()
                 .with_skip_arrow_metadata(true)
@@ -98,7 +99,7 @@ impl Batches {
             let footer =
                 ArrowReaderMetadata::load(&same, options).map_err(|cause| damaged(path, &cause))?;
             let schema = SchemaRef::clone(footer.schema());
-            check(&schema).map_err(|why| damaged(path, &why))?;
+            check(&schema).map_err(|mismatch| mismatch.at(path))?;
             let declared = footer.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
             let declared = declared.fold(0_u64, |sum, rows| {
                 sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX))
@@ -109,11 +110,18 @@ impl Batches {
             let columns = Columns::new(&same, footer.metadata(), path)?;
             let longest = pages::check(&columns, path)?;
             let declared = usize::try_from(declared).unwrap_or(usize::MAX);
-            let rows = rows.min(limit::BATCH_NAMES / longest.max(1)).min(declared).max(1);
+            let names = limit::BATCH_NAMES / longest.max(1);
+            let values = limit::BATCH_VALUES / schema.fields().len();
+            let rows = rows.min(names).min(values).min(declared).max(1);
             let reader = reader(&footer, &columns, rows).map_err(|cause| damaged(path, &cause))?;
-            Ok((reader, schema))
+            Ok((reader, schema, declared))
         })?;
-        Ok(Self { reader, schema, path: path.to_owned(), cells, failed: false })
+        Ok(Self { reader, schema, path: path.to_owned(), rows, cells, failed: false })
+    }
+
+    /// Rows that it says it has, and its columns.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.rows, self.schema.fields().len())
     }
 
     /// The names of its counters.
@@ -168,7 +176,7 @@ fn too_much(path: &Path) -> Error {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
+    use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray, UInt64Array};
     use arrow_schema::Field;
 
     use super::*;
@@ -207,10 +215,6 @@ mod tests {
         assert!(one.contains("io.parquet") && one.contains("it has 1 columns"), "{one}");
         let other = error_of(vec![subjects(vec![Some("a")]), times(vec![Some(1)])]);
         assert!(other.contains("column 0 is `subject` of utf8"), "{other}");
-        let numbers: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
-        let kind =
-            error_of(vec![times(vec![Some(1)]), subjects(vec![Some("a")]), ("share", numbers)]);
-        assert!(kind.contains("`share` of float64"), "{kind}");
         let gap = error_of(vec![times(vec![None]), subjects(vec![Some("a")])]);
         assert!(gap.contains("no time or no subject"), "{gap}");
         let twice: ArrayRef = Arc::new(UInt64Array::from(vec![1]));
@@ -218,6 +222,21 @@ mod tests {
         let [first, second] = twice;
         let fixed = vec![times(vec![Some(1)]), subjects(vec![Some("a")]), first, second];
         assert!(error_of(fixed).contains("two columns `bytes`"));
+    }
+
+    /// As pandas writes a counter that was null somewhere. The file was called damaged, to be copied again.
+    #[test]
+    fn a_counter_of_another_type_is_named_with_its_type_and_how_to_keep_it() {
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
+        let signed: ArrayRef = Arc::new(Int64Array::from(vec![5]));
+        for (column, kind) in [(floats, "float64"), (signed, "int64")] {
+            let columns = vec![times(vec![Some(1)]), subjects(vec![Some("a")]), ("ios", column)];
+            let error = error_of(columns);
+            let what = format!("io.parquet: its column `ios` is {kind}, expected uint64\n");
+            assert!(error.contains(&what), "{error}");
+            assert!(error.contains("`dtype_backend=\"pyarrow\"`"), "{error}");
+            assert!(!error.contains("damaged"), "{error}");
+        }
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl SampleFile {
         take: &mut dyn FnMut(Table) -> bool,
     ) -> Result<(), Error> {
         let path = folder.path().join(&self.name);
-        self.each_batch(folder, budget, &mut |batch, _| {
+        self.each_batch(folder, budget, &mut |batch, _, _| {
             Ok(take(Assembler::table(&self.source, batch, &path)?))
         })
     }
@@ -125,7 +125,8 @@ impl SampleFile {
     fn table(&self, folder: &Dir, budget: &mut Budget) -> Result<Table, Error> {
         let path = folder.path().join(&self.name);
         let mut assembler = Assembler::new(&self.source);
-        self.each_batch(folder, budget, &mut |batch, budget| {
+        self.each_batch(folder, budget, &mut |batch, rows, budget| {
+            assembler.expect_rows(rows);
             let names = assembler.append(batch).map_err(|cause| damaged(&path, &cause))?;
             budget.take_names(names, &path)?;
             Ok(true)
@@ -133,22 +134,30 @@ impl SampleFile {
         Ok(assembler.finish())
     }
 
+    /// Passes its batches to `take`, with the rows that the file says it has, as far as it says that.
     fn each_batch(
         &self,
         folder: &Dir,
         budget: &mut Budget,
-        take: &mut dyn FnMut(&RecordBatch, &mut Budget) -> Result<bool, Error>,
+        take: &mut dyn FnMut(&RecordBatch, usize, &mut Budget) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         let path = folder.path().join(&self.name);
-        let mut hand_over = |batch: &RecordBatch| -> Result<bool, Error> {
-            budget.take(batch.num_rows(), batch.num_columns(), &path)?;
-            take(batch, budget)
+        let charge = |batch: &RecordBatch, budget: &mut Budget| {
+            budget.take(batch.num_rows(), batch.num_columns(), &path)
         };
         if self.is_stream {
-            return Tail::open(folder, Path::new(&self.name))?.each_batch(&mut hand_over);
+            let stream = Tail::open(folder, Path::new(&self.name))?;
+            return stream.each_batch(&mut |batch| {
+                charge(batch, budget)?;
+                take(batch, 0, budget)
+            });
         }
-        for batch in Batches::open(&folder.read(&self.name)?, &path, ROWS)? {
-            if !hand_over(&batch?)? {
+        let batches = Batches::open(&folder.read(&self.name)?, &path, ROWS)?;
+        let rows = budget.rows(batches.size());
+        for batch in batches {
+            let batch = batch?;
+            charge(&batch, budget)?;
+            if !take(&batch, rows, budget)? {
                 break;
             }
         }

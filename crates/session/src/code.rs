@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use assay_run_folder::Manifest;
 use assay_runner::Finished;
 use assay_verdict::{Equivalence, Judgement, Verdict};
 
@@ -89,6 +90,24 @@ impl Code {
         }
     }
 
+    /// The code of a recorded run that is judged again: as the run itself ended, but for its verdict.
+    ///
+    /// ```no_run
+    /// use assay_session::{Code, Transcript, open_run};
+    /// let (_, run) = open_run("runs/one".as_ref(), &mut Transcript::default())?;
+    /// let judgement = assay_judge::judge(&run.manifest, &run.samples);
+    /// assert_ne!(Code::of_recorded(&run.manifest, &judgement), Code::Workload);
+    /// # Ok::<(), assay_session::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of_recorded(manifest: &Manifest, judgement: &Judgement) -> Self {
+        match manifest.restored {
+            Some(false) => Self::RestoreIncomplete,
+            _ if has_failed_workload(manifest) => Self::Workload,
+            _ => Self::from_judgement(judgement),
+        }
+    }
+
     /// The code of a comparison of two runs.
     ///
     /// ```
@@ -139,17 +158,16 @@ impl Code {
         if finished.failure.is_some() {
             return Self::Host;
         }
-        let workload_failed = finished
-            .manifest
-            .trials
-            .iter()
-            .flat_map(|trial| &trial.repeats)
-            .any(|repeat| repeat.fault.as_ref().is_some_and(|fault| fault.kind == "workload"));
         match verdict {
-            _ if workload_failed => Self::Workload,
+            _ if has_failed_workload(&finished.manifest) => Self::Workload,
             verdict => verdict.unwrap_or(Self::Host),
         }
     }
+}
+
+fn has_failed_workload(manifest: &Manifest) -> bool {
+    let mut repeats = manifest.trials.iter().flat_map(|trial| &trial.repeats);
+    repeats.any(|repeat| repeat.fault.as_ref().is_some_and(|fault| fault.kind == "workload"))
 }
 
 /// Which verdicts a command fails on: each level names the mildest that still fails.

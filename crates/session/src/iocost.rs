@@ -10,7 +10,7 @@ use assay_intervention::iocost::{Direction, IoCost, Load};
 use assay_plan::interleave;
 use assay_run_folder::RunFolder;
 use assay_runner::Request;
-use assay_study::{DiskOverride, Study};
+use assay_study::{DiskOverride, Study, override_disk, override_scheduler, permit_erasing};
 
 use crate::code::Code;
 use crate::context::Context;
@@ -43,7 +43,7 @@ pub struct IoCostOptions {
     pub erase: Option<String>,
     /// Total time.
     pub length: Duration,
-    /// The study of weights that proves the result.
+    /// The study of weights that proves the result, without a disk or scheduler of its own choice.
     pub proof: StudyChoice,
     /// The run folder.
     pub destination: Destination,
@@ -91,6 +91,7 @@ pub fn measure_iocost(
     observer: &mut dyn Observer,
 ) -> Result<IoCostMeasured, Error> {
     let (study, text) = loads::study(&options.disk, options.erase.as_deref())?;
+    let proof_study = proof_study(options)?;
     let facts = facts_for(context, &study)?;
     let plan_study = |study: &Study| plan_for(context, study, &facts, 0);
     let loads = loads_for(&options.disk, options.erase.as_deref());
@@ -100,9 +101,7 @@ pub fn measure_iocost(
     let first = factory.trial(loads[0], None).map_err(|why| {
         Error::host(format!("the disk cannot be measured: {why}")).note("nothing was touched")
     })?;
-    let proof_length = options.length.as_secs_f64() * (1.0 - LOADS) / f64::from(PROOFS);
-    let proof =
-        proof_plan(options, Duration::from_secs_f64(proof_length.max(SHORTEST)), &plan_study)?;
+    let proof = ProofPlan::new(&proof_study, PROOFS, &mut plan_study(&proof_study));
     let plan = interleave(vec![(loads[0].key(), first)], 0);
     let loaded = Loaded::derived(study.clone(), &text);
     let to = (&options.destination, "iocost", options.proof.seed);
@@ -127,25 +126,28 @@ fn loads_for(disk: &DiskOverride, erase: Option<&str>) -> Vec<Load> {
     [Load::in_direction(Direction::Write), reads].concat()
 }
 
-/// The study of weights on the same disk, without a scheduler that would divide it itself; otherwise why there is no
-/// proof.
-fn proof_plan(
-    options: &IoCostOptions,
-    length: Duration,
-    plan: &dyn Fn(&Study) -> assay_plan::Plan,
-) -> Result<Result<ProofPlan, String>, Error> {
-    let choice = StudyChoice {
-        disk: Some(options.disk.clone()),
-        erase: options.erase.clone(),
-        scheduler: Some("none".to_owned()),
-        ..options.proof.clone()
+/// The study of weights on the same disk, without a scheduler that would divide it itself.
+fn proof_study(options: &IoCostOptions) -> Result<Study, Error> {
+    let refuse = |why: String| {
+        let proof = &options.proof.study;
+        Error::usage(format!(
+            "--iocost: the study `{proof}` cannot prove anything about a disk: {why}\n  hint: name a study of weights \
+             with one disk, or no study for `io-weight`"
+        ))
+        .note("nothing was touched")
     };
-    let mut study = load(&choice)?.study;
-    study.design.at_most = length;
+    let mut study = load(&options.proof)?.study;
+    override_disk(&mut study, &options.disk).map_err(refuse)?;
+    override_scheduler(&mut study, "none").map_err(refuse)?;
+    if let Some(word) = &options.erase {
+        permit_erasing(&mut study, word).map_err(refuse)?;
+    }
+    let length = options.length.as_secs_f64() * (1.0 - LOADS) / f64::from(PROOFS);
+    study.design.at_most = Duration::from_secs_f64(length.max(SHORTEST));
     study.design.repeats = PROOFS;
     study.design.stop = assay_study::Stop::AtMost;
     study.promises.retain(|promise| !promise.is.is_cross_trial());
-    Ok(ProofPlan::new(&study, PROOFS, &mut plan(&study)))
+    Ok(study)
 }
 
 fn conclude(

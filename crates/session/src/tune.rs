@@ -7,9 +7,11 @@ mod write;
 use std::path::Path;
 use std::time::Duration;
 
+use assay_diagnostic::closest;
 use assay_escape::shell_word;
+use assay_facts::HostFacts;
 use assay_intervention::{Budget, Outcome, SearchRun, Tuning, tuning};
-use assay_plan::{Scope, Setting, interleave};
+use assay_plan::{Scope, Setting, check_keep, interleave};
 use assay_run_folder::{Run, RunFolder};
 use assay_runner::{Finished, Request};
 use assay_study::{Bindings, Study, combinations};
@@ -36,7 +38,7 @@ const OVERHEAD_S: f64 = 1.5;
 pub struct TuneOptions {
     /// Total time.
     pub length: Duration,
-    /// Attributes that are not changed: `scheduler`, `weights`, `nr_requests`.
+    /// Settings and attributes that are not tried: `scheduler`, `weights`, `nr_requests`, `max_budget=64`.
     pub keep: Vec<String>,
     /// Properties of the workload that are changed as well: `iodepth`.
     pub also: Vec<String>,
@@ -125,8 +127,8 @@ impl Tuned {
 /// ```
 ///
 /// # Errors
-/// The study has more than one trial or no promise about it, this host cannot run it, or not even the
-/// unchanged study was run.
+/// The study has more than one trial or no promise about it, a name to keep is unknown, this host cannot run the
+/// study, or not even the unchanged study was run.
 pub fn tune(
     context: &Context,
     loaded: Loaded,
@@ -142,6 +144,7 @@ pub fn tune(
         factors: factors.clone(),
     };
     let facts = facts_for(context, &loaded.study)?;
+    refuse_unknown(&options.keep, &facts)?;
     let longest = loaded.study.design.at_most.as_secs_f64();
     let budget = Budget::new(options.length.as_secs_f64(), longest, OVERHEAD_S);
     let plan_study = |study: &Study| plan_for(context, study, &facts, 0);
@@ -170,6 +173,22 @@ pub fn tune(
     );
     let finished = search(context, &request, &mut schedule, options.length, observer)?;
     conclude(&request, &finished, &schedule, origin, observer)
+}
+
+/// Refuses names that keep nothing: by a slip the search would change what was to stay.
+fn refuse_unknown(keep: &[String], facts: &HostFacts) -> Result<(), Error> {
+    let refuse = |name: &String| {
+        let known = check_keep(name, facts).err()?;
+        let meant = closest(name, known.iter().map(String::as_str));
+        let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+        let known: Vec<String> = known.into_iter().collect();
+        Some(format!("--keep: unknown name `{name}`\n  hint: {meant}one of {}", known.join(", ")))
+    };
+    let reasons: Vec<String> = keep.iter().filter_map(refuse).collect();
+    match reasons.is_empty() {
+        true => Ok(()),
+        false => Err(Error { reasons, ..Error::ended(Code::Usage) }.note("nothing was touched")),
+    }
 }
 
 /// Runs the search.
@@ -311,6 +330,27 @@ mod tests {
         let file = temp.path().join("tuned.toml");
         tuned.write_study(&file).unwrap();
         assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_name_to_keep_that_no_setting_has_is_refused_with_those_that_there_are() {
+        let temp = tempfile::tempdir().unwrap();
+        let (context, replayed) = context(&fault("one-cpu"), &temp);
+        let out = temp.path().join("out");
+        let refused = |keep: &[&str]| {
+            let keep = keep.iter().map(|name| (*name).to_owned()).collect();
+            let options = TuneOptions { keep, ..options(&out, 2) };
+            let loaded = load(&choice("4")).unwrap();
+            tune(&context, loaded, &options, &mut Transcript::default()).unwrap_err()
+        };
+        let error = refused(&["weights", "schedular", "max_budget=65"]);
+        assert_eq!((error.code, error.note.as_deref()), (Code::Usage, Some("nothing was touched")));
+        let [name, value] = error.reasons.as_slice() else { panic!("{error:?}") };
+        assert!(name.starts_with("--keep: unknown name `schedular`\n  hint: "), "{name}");
+        assert!(name.contains("did you mean `scheduler`? one of cpus, defaults, "), "{name}");
+        assert!(value.contains("`max_budget=65`") && value.contains("max_budget=64"), "{value}");
+        assert!(!value.contains("scheduler"), "only values of the same attribute: {value}");
+        assert!(replayed.borrow().is_empty() && !out.exists());
     }
 
     #[test]

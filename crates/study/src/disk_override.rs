@@ -153,7 +153,7 @@ pub fn permit_erasing(study: &mut Study, word: &str) -> Result<(), String> {
             *erase = Some(word.to_owned());
             Ok(())
         }
-        _ => Err("only a disk named with `--disk /dev/x` or `device` can hold data".to_owned()),
+        _ => Err("only a disk that is named by its path, `/dev/x`, can hold data".to_owned()),
     }
 }
 
@@ -183,9 +183,7 @@ fn only_disk(study: &mut Study) -> Result<&mut Disk, String> {
             _ => Ok(disk),
         },
         (None, _) => Err("the study has no disk".to_owned()),
-        _ => Err(format!(
-            "the study has {count} disks; `--disk` and `--scheduler` need a study with one disk"
-        )),
+        _ => Err(format!("the study has {count} disks, expected one")),
     }
 }
 
@@ -246,7 +244,7 @@ mod tests {
         let named: DiskOverride = "/dev/nvme0n1p3".parse().unwrap();
         assert_eq!(named, "block:/dev/nvme0n1p3".parse().unwrap());
         let mut study = io_weight();
-        assert!(permit_erasing(&mut study, "ext4").unwrap_err().contains("--disk /dev/x"));
+        assert!(permit_erasing(&mut study, "ext4").unwrap_err().contains("`/dev/x`"));
         override_disk(&mut study, &named).unwrap();
         permit_erasing(&mut study, "ext4").unwrap();
         let source = &study.disks["scratch"].source;

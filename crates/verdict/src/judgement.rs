@@ -180,6 +180,33 @@ pub struct PromiseJudgement {
 }
 
 impl PromiseJudgement {
+    /// The verdict on a promise, by the name of its relation, without numbers; its margin and confidence are those of
+    /// a study that names none.
+    #[must_use]
+    pub fn without_numbers(measure: &str, is: &str, verdict: Verdict) -> Self {
+        Self {
+            measure: measure.to_owned(),
+            is: is.to_owned(),
+            to: None,
+            within: 0.1,
+            confidence: 0.95,
+            verdict,
+            reason: String::new(),
+            was: None,
+            will_be: None,
+            spans: None,
+            worst_error: None,
+            errors: Vec::new(),
+            jain: None,
+            total_rate: None,
+            needs_s: None,
+            needs_repeats: None,
+            groups: Vec::new(),
+            causes: Vec::new(),
+            proofs: Vec::new(),
+        }
+    }
+
     /// Its relation; `None` of one that only a later version knows.
     #[must_use]
     pub fn relation(&self) -> Option<RelationKind> {

@@ -47,6 +47,17 @@ pub(super) struct PodName {
     pub(super) path: Option<String>,
 }
 
+/// Why somebody has no group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NoGroup {
+    /// This is not there.
+    NotFound(String),
+    /// The pod around it is not there.
+    PodNotFound,
+    /// Which of several it is cannot be told.
+    Unknown(String),
+}
+
 /// The requests, with a place that the user named in place of what the manifest says.
 pub(super) fn placed(
     mut requests: Vec<Request>,
@@ -82,13 +93,24 @@ pub(super) fn placed(
     Ok(requests)
 }
 
+/// Refuses a place that is not there: with a slip in a name nothing would be compared.
+pub(super) fn check_place(host: &Host, requests: &[Request]) -> Result<(), String> {
+    match requests.first().map(|request| request.subject.groups(host)) {
+        Some(Err(NoGroup::NotFound(what))) => Err(format!(
+            "{what} was not found\n  hint: only what runs has a group; `assay audit --groups` lists them, with \
+             whose they are"
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn whole(path: &str) -> String {
     format!("/{}", path.trim_matches('/'))
 }
 
 impl Subject {
     /// The paths of its groups; the reason if there are none.
-    pub(super) fn groups(&self, host: &Host) -> Result<Vec<String>, String> {
+    pub(super) fn groups(&self, host: &Host) -> Result<Vec<String>, NoGroup> {
         let found = match self {
             Self::Group(path) => at(host, path),
             Self::Unit(name) => {
@@ -97,11 +119,9 @@ impl Subject {
             Self::Container(name) => outermost(host, |owner| is_container(owner, name)),
             Self::Service(name) => outermost(host, |owner| is_of_service(owner, name)),
             Self::Pod(pod) => pod.groups(host),
-            Self::ContainerOf { pod, name, id } => {
-                return container_of(host, pod, name, id.as_deref());
-            }
+            Self::ContainerOf { pod, name, id } => container_of(host, pod, name, id.as_deref())?,
         };
-        if found.is_empty() { Err(format!("{} was not found", self.words())) } else { Ok(found) }
+        if found.is_empty() { Err(NoGroup::NotFound(self.words())) } else { Ok(found) }
     }
 
     fn words(&self) -> String {
@@ -112,10 +132,8 @@ impl Subject {
             Self::Service(name) => {
                 format!("a container of service {name} (--container NAME names another one)")
             }
-            Self::Pod(_) | Self::ContainerOf { .. } => {
-                "the pod (names of pods are read only by root; --pod or --group names it)"
-                    .to_owned()
-            }
+            Self::Pod(pod) => pod.words(),
+            Self::ContainerOf { name, .. } => format!("container {name} of the pod"),
         }
     }
 }
@@ -126,6 +144,18 @@ impl PodName {
             return at(host, path);
         }
         outermost(host, |owner| matches!(owner, Owner::Pod(pod) if self.is(pod)))
+    }
+
+    fn words(&self) -> String {
+        match (&self.path, self.name.as_ref().or(self.uid.as_ref())) {
+            (Some(path), _) => format!("group {path}"),
+            (None, Some(name)) => {
+                format!(
+                    "pod {name} (names of pods are read only by root; --pod UID or --group names it)"
+                )
+            }
+            (None, None) => "a pod of this template (--pod or --group names it)".to_owned(),
+        }
     }
 
     fn is(&self, pod: &Pod) -> bool {
@@ -143,10 +173,10 @@ fn container_of(
     pod: &PodName,
     name: &str,
     id: Option<&str>,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, NoGroup> {
     let pods = pod.groups(host);
     if pods.is_empty() {
-        return Err(Subject::Pod(pod.clone()).words() + " was not found");
+        return Err(NoGroup::PodNotFound);
     }
     let is_below = |path: &str| {
         pods.iter()
@@ -172,14 +202,14 @@ fn container_of(
     if found.is_empty() && all.len() == 1 {
         found = by(&|_| true);
     }
-    match found.is_empty() {
-        false => Ok(found),
-        true => Err(format!(
+    if found.is_empty() && !all.is_empty() {
+        return Err(NoGroup::Unknown(format!(
             "which of the {} groups below the pod is container {name} is not known: \
              `kubectl get pod -o yaml` has its id",
             all.len()
-        )),
+        )));
     }
+    Ok(found)
 }
 
 fn is_container(owner: &Owner, name: &str) -> bool {

@@ -139,11 +139,71 @@ fn of_several_containers_one_without_a_name_is_not_looked_at() {
     let text = MANIFEST.split("status:").next().unwrap();
     let found = fulfilment(&read(&[("pod.yaml", text)]), None, &two).unwrap();
     assert!(lines(&found)[3..].iter().all(|line| line == "- - not looked at"), "{found:?}");
-    let elsewhere = Place::Pod("none".to_owned());
-    let found = fulfilment(&read(&[("pod.yaml", text)]), Some(&elsewhere), &two).unwrap();
-    assert!(found.fulfilments.iter().all(|one| one.group.is_none()));
     let unit = Place::Unit("a.service".to_owned());
     assert!(fulfilment(&read(&[("pod.yaml", text)]), Some(&unit), &two).is_err());
+}
+
+/// It was said once for the pod and once more for each container, with all that was asked, and passed as no difference.
+#[test]
+fn a_pod_that_is_not_there_is_said_once_and_differs() {
+    let elsewhere = Fake::v2().group_of("/kubepods.slice", 0, &[]).snapshot();
+    let both = read(&[("pod.yaml", MANIFEST), ("kubelet.yaml", TIERED)]);
+    let found = fulfilment(&both, None, &elsewhere).unwrap();
+    let [pod] = found.fulfilments.as_slice() else { panic!("{found:?}") };
+    assert!(pod.group.is_none() && pod.rows.is_empty(), "{pod:?}");
+    assert!(pod.not_found.as_ref().unwrap().starts_with("pod shop/web-0 "), "{pod:?}");
+    assert!(found.differs());
+    let page = crate::told_text(&found);
+    assert!(page.contains("0 not looked at, 1 not found;"), "{page}");
+    assert_eq!(page.matches("NOT FOUND").count(), 1, "{page}");
+    assert!(!page.contains("limits.memory"), "{page}");
+}
+
+#[test]
+fn a_pod_without_its_container_differs() {
+    let parents = ["/kubepods.slice", "/kubepods.slice/kubepods-burstable.slice"];
+    let host = parents.iter().fold(Fake::v2(), |host, path| host.group_of(path, 0, &[]));
+    let alone = host.group_of(POD, 0, &[]).snapshot();
+    let found = fulfilment(&read(&[("pod.yaml", MANIFEST)]), None, &alone).unwrap();
+    let [pod, container] = found.fulfilments.as_slice() else { panic!("{found:?}") };
+    assert_eq!((pod.group.as_deref(), pod.not_found.as_ref()), (Some(POD), None));
+    assert_eq!(container.not_found.as_deref(), Some("container web of the pod"));
+}
+
+#[test]
+fn a_unit_or_service_that_is_not_there_differs_if_something_is_asked_of_it() {
+    let host = Fake::v2().snapshot();
+    for (name, text, what) in [
+        ("web.service", "[Service]\nCPUWeight=50\n", "a group of unit web.service"),
+        ("compose.yaml", "services: {web: {mem_limit: 512m}}", "a container of service web"),
+        ("compose.yaml", "services: {web: {container_name: w, mem_limit: 1g}}", "container w"),
+    ] {
+        let found = fulfilment(&read(&[(name, text)]), None, &host).unwrap();
+        let not_found = found.fulfilments[0].not_found.as_ref().unwrap();
+        assert!(found.differs() && not_found.starts_with(what), "{not_found}");
+    }
+    let idle = read(&[("compose.yaml", "services: {idle: {image: x}}")]);
+    let found = fulfilment(&idle, None, &host).unwrap();
+    assert!(!found.differs() && found.fulfilments[0].not_found.is_none(), "{found:?}");
+}
+
+#[test]
+fn a_place_that_is_not_there_is_refused() {
+    let snapshot = host("0").snapshot();
+    let pod = read(&[("pod.yaml", MANIFEST)]);
+    let unit = read(&[("a.service", "[Service]\nCPUWeight=50\n")]);
+    for (manifest, place, says) in [
+        (&pod, Place::Pod("typo".to_owned()), "pod typo (names of pods"),
+        (&pod, Place::Group("typo".to_owned()), "group /typo was not found\n  hint: "),
+        (&unit, Place::Unit("typo".to_owned()), "a group of unit typo was not found\n  hint: "),
+        (&unit, Place::Container("typo".to_owned()), "container typo was not found"),
+        (&unit, Place::Group("/typo".to_owned()), "group /typo was not found"),
+    ] {
+        let why = fulfilment(manifest, Some(&place), &snapshot).unwrap_err();
+        assert!(why.starts_with(says) && why.contains("`assay audit --groups`"), "{why}");
+    }
+    let there = Place::Group(POD.to_owned());
+    assert!(fulfilment(&pod, Some(&there), &snapshot).is_ok());
 }
 
 const UNIT: &str = "
@@ -287,7 +347,7 @@ fn groups_are_walked_once_however_many_services_ask() {
     let parsed = || owner::tests::PARSED.with(std::cell::Cell::get);
     let before = parsed();
     let found = fulfilment(&manifest, None, &snapshot).unwrap();
-    assert_eq!((found.fulfilments.len(), found.differs()), (40, false));
+    assert_eq!((found.fulfilments.len(), found.differs()), (40, true));
     let walked = snapshot.hierarchies[0].groups.len();
     assert!(walked > GROUPS && parsed() - before == walked, "{} parsed", parsed() - before);
 }

@@ -13,8 +13,10 @@ pub fn fulfilment(fulfilment: &Told) -> String {
         let rows = fulfilment.fulfilments.iter().flat_map(|one| &one.rows);
         rows.filter(|row| is(&row.standing)).count()
     };
+    let missing = fulfilment.fulfilments.iter().filter(|one| one.not_found.is_some()).count();
+    let missing = if missing == 0 { String::new() } else { format!(", {missing} not found") };
     let mut page = format!(
-        "{host}: {} kept, {} differ, {} not looked at; {}\n",
+        "{host}: {} kept, {} differ, {} not looked at{missing}; {}\n",
         count(|one| *one == Standing::Kept),
         count(|one| *one == Standing::Differs),
         count(|one| matches!(one, Standing::NotLookedAt(_))),
@@ -30,7 +32,9 @@ fn of_group(page: &mut String, one: &Fulfilment) {
     let group = one.group.as_ref().map(|path| shown(one.owner.as_ref(), path));
     let group = group.map_or_else(String::new, |group| format!(": {group}"));
     let _ = writeln!(page, "\n{}{group}", one.subject);
-    if one.rows.is_empty() {
+    if let Some(what) = &one.not_found {
+        let _ = writeln!(page, "  NOT FOUND  {what}");
+    } else if one.rows.is_empty() {
         page.push_str("  nothing was asked for\n");
     }
     for row in &one.rows {

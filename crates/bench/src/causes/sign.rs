@@ -79,27 +79,10 @@ mod tests {
     }
 
     fn trial() -> TrialJudgement {
-        let promise = PromiseJudgement {
-            measure: "io.bytes".to_owned(),
-            is: "proportional".to_owned(),
-            to: None,
-            within: 0.1,
-            confidence: 0.95,
-            verdict: Verdict::Broken,
-            reason: String::new(),
-            was: None,
-            will_be: None,
-            spans: None,
-            worst_error: None,
-            errors: Vec::new(),
-            jain: None,
-            total_rate: None,
-            needs_s: None,
-            needs_repeats: None,
-            groups: vec![group("task1", 0.5), group("task2", 0.1)],
-            causes: Vec::new(),
-            proofs: Vec::new(),
-        };
+        let groups = vec![group("task1", 0.5), group("task2", 0.1)];
+        let promise =
+            PromiseJudgement::without_numbers("io.bytes", "proportional", Verdict::Broken);
+        let promise = PromiseJudgement { groups, ..promise };
         let check = Check { check: "quota".to_owned(), ok: false, evidence: "bound".to_owned() };
         TrialJudgement {
             factors: std::collections::BTreeMap::default(),

@@ -44,7 +44,7 @@ pub(crate) struct AuditArguments {
           conflicts_with_all = ["snapshot", "explain", "groups", "baseline", "is_self", "manifests", "report"])]
     length: Option<Duration>,
     /// End with 1 if anything of this class or of one that matters more was found; `broken`: by what --for saw;
-    /// with --baseline, --watch and --told `drift`: if anything differs
+    /// with --baseline, --watch and --told `drift`: if anything differs, or what --told asks for has no group
     #[arg(long, value_name = "CLASS", value_parser = fail_on, conflicts_with_all = ["snapshot", "explain"])]
     fail_on: Option<FailOn>,
     /// Show every finding and every group, not the first of each kind

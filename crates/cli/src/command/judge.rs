@@ -39,8 +39,11 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
     has_promises(&run.manifest)?;
     let judgement = judge_run(&folder, &run, &mut Terminal).map_err(Error::host)?;
     update_index(&folder, &mut Terminal);
-    show(&folder, &run.manifest, &judgement, arguments.json);
-    Ok(ci.conclude(&judgement, Some(&run.manifest), Code::from_judgement(&judgement)))
+    if !ci.has_stdout() {
+        show(&folder, &run.manifest, &judgement, arguments.json);
+    }
+    let code = Code::of_recorded(&run.manifest, &judgement);
+    Ok(ci.conclude(&judgement, Some(&run.manifest), code))
 }
 
 /// Shows a judgement: the JSON document or the table.

@@ -92,7 +92,9 @@ fn carry_out(
     let ended = conclude(&request, &finished, observer);
     let mut code = ended.code;
     if let Some(judgement) = &ended.judgement {
-        show(&request.folder, &finished.manifest, judgement, arguments.json);
+        if !ci.has_stdout() {
+            show(&request.folder, &finished.manifest, judgement, arguments.json);
+        }
         code = ci.conclude(judgement, Some(&finished.manifest), code);
     }
     update_index(&request.folder, observer);

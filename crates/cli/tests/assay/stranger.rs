@@ -83,6 +83,36 @@ fn options_for_other_cases_are_refused_and_not_ignored() {
     }
     let words = ["tune", "--iocost", "loop", "--repeats", "3"];
     refused(&bench, &words, &["cannot be used with", "--repeats"]);
+    let words = ["tune", "cpu-weight", "--iocost", "loop"];
+    refused(
+        &bench,
+        &words,
+        &["--iocost: the study `cpu-weight`", "the study has no disk", "hint: "],
+    );
+}
+
+#[test]
+fn whom_a_manifest_means_and_who_is_not_there_fails_a_job() {
+    let bench = Bench::aside();
+    bench.write("assay-absent.service", "[Service]\nCPUWeight=200\n");
+    let compared = ["audit", "--told", "assay-absent.service"];
+    let fails = ["--fail-on", "drift"];
+    let typo = [&compared[..], &["--unit", "assay-typo.service"], &fails].concat();
+    refused(&bench, &typo, &["a group of unit assay-typo.service was not found", "hint: "]);
+    let ended = bench.assay([&compared[..], &fails].concat());
+    ended.assert_code(1);
+    let (counted, said) = ("1 not found", "NOT FOUND  a group of unit assay-absent.service");
+    assert!(ended.stdout.contains(counted) && ended.stdout.contains(said), "{}", ended.stdout);
+    bench.assay(compared).assert_code(0);
+}
+
+#[test]
+fn copies_that_are_not_there_leave_no_fleet_behind() {
+    let bench = Bench::aside();
+    fs::create_dir(bench.path("copies")).unwrap();
+    let collect = ["fleet", "collect", "new", "--collect-from", "copies", "nosuch"];
+    refused(&bench, &collect, &["cannot open nosuch: No such file", "hint: "]);
+    assert!(!bench.path("new").exists());
 }
 
 #[test]

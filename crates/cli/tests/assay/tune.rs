@@ -126,5 +126,7 @@ fn studies_that_cannot_be_tuned_are_refused_before_the_host_is_changed() {
     let silent = silent.to_string_lossy();
     refused(&["tune", &silent], &["has no promise about a single trial"]);
     refused(&["tune", "io-weight", "--also", "speed"], &["iodepth"]);
+    let keep = ["tune", "io-weight", "--set", "groups=4", "--keep", "schedular"];
+    refused(&keep, &["unknown name `schedular`", "did you mean `scheduler`?", "nr_requests"]);
     assert!(!bench.path("runs").exists());
 }

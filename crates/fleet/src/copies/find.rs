@@ -1,10 +1,12 @@
 //! Finds run folders below a folder that a user copied from hosts.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_files::Dir;
 use rustix::io::Errno;
+
+use crate::error::Error;
 
 /// How deep a run may lie below a folder that the user names: `HOST/FLEET/tasks/00/job-17/run` has six levels.
 const DEEPEST: usize = 12;
@@ -14,6 +16,23 @@ const MOST_NAMES: usize = 1 << 20;
 
 /// Any of these makes a folder a run, or what is left of one.
 const SIGNS: [&str; 3] = ["manifest.json", "verdict.json", "events.jsonl"];
+
+/// The folders that a user named, open: one that is not there is refused before anything is made.
+#[derive(Debug)]
+pub struct CopySources(pub(super) Vec<(PathBuf, Dir)>);
+
+impl CopySources {
+    /// Opens them.
+    pub fn open(named: &[PathBuf]) -> Result<Self, Error> {
+        let open = |path: &PathBuf| match Dir::open(path) {
+            Ok(dir) => Ok((path.clone(), dir)),
+            Err(error) => {
+                Err(Error::from(error).hint("name folders that hold runs copied from hosts"))
+            }
+        };
+        named.iter().map(open).collect::<Result<_, _>>().map(Self)
+    }
+}
 
 /// Of a search.
 pub(super) struct Search<'s> {

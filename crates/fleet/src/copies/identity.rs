@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assay_escape::beginning;
 use assay_files::Dir;
 use assay_run_folder::{Manifest, RunFolder, TrialRecord, sample_files};
 use assay_verdict::Judgement;
@@ -54,8 +55,7 @@ impl Identity {
 
 /// The beginning of a text, of at most 1 KiB.
 pub(super) fn cut(text: &str) -> String {
-    let end = (0..=LONGEST_TEXT.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
-    text[..end.unwrap_or(0)].to_owned()
+    beginning(text, LONGEST_TEXT).to_owned()
 }
 
 /// The part of the trials that a command line chose with `--shard 2/4`.
@@ -122,13 +122,6 @@ fn samples_of(folder: &RunFolder, trial: &TrialRecord) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_texts_are_cut_between_characters() {
-        assert_eq!(cut("short"), "short");
-        assert_eq!(cut(&"x".repeat(5000)), "x".repeat(1024));
-        assert_eq!(cut(&format!("x{}", "\u{e4}".repeat(5000))).len(), 1023);
-    }
 
     #[test]
     fn the_part_of_the_trials_is_that_of_the_command_line() {

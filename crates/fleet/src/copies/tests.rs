@@ -45,9 +45,13 @@ fn as_recorded(place: &Path, host: &str, seed: u64) {
 
 /// A new fleet with the runs below a folder.
 fn taken(place: &Path) -> (FleetFolder, Fleet, Copies) {
-    let (folder, mut fleet) = create_copied(&place.join("fleet"), Trust::Checked).unwrap();
-    let copies = take_copies(&folder, &mut fleet, &[place.join("copies")]).unwrap();
-    (folder, fleet, copies)
+    let from = CopySources::open(&[place.join("copies")]).unwrap();
+    take_copies(&place.join("fleet"), &from, Trust::Checked).unwrap()
+}
+
+/// The same, in a fleet that is open.
+fn take_more(folder: &FleetFolder, fleet: &mut Fleet, from: &[PathBuf]) -> Copies {
+    take_into(folder, fleet, &CopySources::open(from).unwrap()).unwrap()
 }
 
 fn why<'c>(copies: &'c Copies, folder: &str) -> &'c str {
@@ -74,7 +78,7 @@ fn copies_of_many_hosts_become_one_report() {
     assert!(!folder.dir().has_file(INCOMING) && folder.dir().dir(INCOMING).is_err());
     // The fleet can be read again, and the same copies bring nothing new.
     let mut fleet = folder.read_fleet().unwrap();
-    let again = take_copies(&folder, &mut fleet, &[place.path().join("copies")]).unwrap();
+    let again = take_more(&folder, &mut fleet, &[place.path().join("copies")]);
     assert_eq!((again.taken, again.refused.len()), (0, 3));
     assert!(why(&again, "a/run").contains("the host a (of each one run counts) has a run already"));
 }
@@ -138,7 +142,7 @@ fn a_whole_copy_takes_the_place_of_a_damaged_one() {
     assert_eq!((copies.taken, copies.refused.len()), (0, 1), "{:?}", copies.refused);
     as_recorded(&place.path().join("more/a"), "a", 1);
     let both = [place.path().join("copies"), place.path().join("more")];
-    let copies = take_copies(&folder, &mut fleet, &both).unwrap();
+    let copies = take_more(&folder, &mut fleet, &both);
     assert_eq!((copies.taken, copies.refused.len()), (1, 1), "{:?}", copies.refused);
     assert!(why(&copies, "copies/a").contains("verdict.json"));
     assert_eq!(fleet.tasks.len(), 1);
@@ -182,14 +186,14 @@ fn tasks_of_a_submitted_fleet_are_known_by_plan_and_seed() {
     run(&copies.join("z"), "n9", 9, |manifest| {
         manifest.command.extend(["--shard".to_owned(), "1/2".to_owned()]);
     });
-    let copies = take_copies(&folder, &mut fleet, &[copies]).unwrap();
+    let copies = take_more(&folder, &mut fleet, &[copies]);
     assert_eq!(copies.taken, 1, "{:?}", copies.refused);
     assert!(folder.dir().has_file("tasks/01/job-18/run/verdict.json"));
     assert!(why(&copies, "y").contains("has the seed 99;"), "{}", why(&copies, "y"));
     assert!(why(&copies, "z").contains("the seed 9 and the part 1/2"), "{}", why(&copies, "z"));
     // One of an older version has nothing to compare with.
     fleet.plan = None;
-    let copies = take_copies(&folder, &mut fleet, &[place.path().join("copies")]).unwrap();
+    let copies = take_more(&folder, &mut fleet, &[place.path().join("copies")]);
     assert!(why(&copies, "x").contains("recorded no plan"), "{:?}", copies.refused);
 }
 
@@ -206,7 +210,7 @@ fn a_task_of_a_submitted_fleet_takes_only_runs_of_its_host_that_began_later() {
     });
     run(&copies.join("3-no-time"), "n8", 8, |manifest| manifest.started_at = "soon".to_owned());
     run(&copies.join("4-host"), "h8", 8, |manifest| manifest.started_at = SUBMITTED.to_owned());
-    let copies = take_copies(&folder, &mut fleet, &[copies]).unwrap();
+    let copies = take_more(&folder, &mut fleet, &[copies]);
     assert_eq!((copies.taken, copies.refused.len()), (2, 3), "{:?}", copies.refused);
     for (task, host) in [("00/job-17", "N7.example.org"), ("01/job-18", "h8")] {
         let text = fs::read_to_string(folder.file(format!("tasks/{task}/run/manifest.json")));
@@ -227,25 +231,36 @@ fn a_second_call_is_refused_while_copies_are_taken() {
     let place = tempfile::tempdir().unwrap();
     as_recorded(&place.path().join("copies/a"), "a", 1);
     let (path, from) = (place.path().join("fleet"), [place.path().join("copies")]);
-    let (first, mut fleet) = create_copied(&path, Trust::Checked).unwrap();
+    let (first, mut fleet) = create_locked(&path, Trust::Checked).unwrap();
     fs::create_dir(first.file(INCOMING)).unwrap();
-    let other = FleetFolder::open(&path).unwrap();
+    let sources = CopySources::open(&from).unwrap();
     for error in [
-        create_copied(&path, Trust::Checked).unwrap_err(),
-        open_for_copies(&path, Trust::Checked).unwrap_err(),
-        take_copies(&other, &mut fleet.clone(), &from).unwrap_err(),
+        create_locked(&path, Trust::Checked).unwrap_err(),
+        open_locked(&path, Trust::Checked).unwrap_err(),
+        take_copies(&path, &sources, Trust::Checked).unwrap_err(),
     ] {
         let what = &error.what;
         assert!(what.contains("/fleet: another"), "{error}");
         assert!(error.hint.unwrap().contains("wait"), "{what}");
     }
     assert!(first.dir().dir(INCOMING).is_ok(), "that of the first call");
-    assert_eq!(take_copies(&first, &mut fleet, &from).unwrap().taken, 1);
+    assert_eq!(take_more(&first, &mut fleet, &from).taken, 1);
     drop(first);
-    let (other, mut read) = open_for_copies(&path, Trust::Checked).unwrap();
+    let (other, mut read) = open_locked(&path, Trust::Checked).unwrap();
     assert_eq!(read, fleet);
-    let again = take_copies(&other, &mut read, &from).unwrap();
+    let again = take_more(&other, &mut read, &from);
     assert_eq!((again.taken, again.refused.len()), (0, 1));
+}
+
+/// A slip in a name left an empty fleet behind.
+#[test]
+fn a_folder_that_is_not_there_is_refused_before_anything_is_made() {
+    let place = tempfile::tempdir().unwrap();
+    as_recorded(&place.path().join("copies/a"), "a", 1);
+    let named = ["copies", "absent"].map(|name| place.path().join(name));
+    let error = CopySources::open(&named).unwrap_err();
+    assert!(error.what.contains("/absent: No such file or directory"), "{error}");
+    assert!(error.hint.unwrap().contains("copied from hosts"));
 }
 
 /// `fleet.json` would be too long to be read again.
@@ -302,12 +317,12 @@ fn a_killed_copy_is_removed_by_the_next_call() {
     let path = place.path().join("fleet");
     fs::create_dir(&path).unwrap();
     fs::write(path.join(".fleet.json.0123456789abcdef.draft"), "{").unwrap();
-    let (folder, mut fleet) = create_copied(&path, Trust::Checked).unwrap();
-    let error = create_copied(place.path(), Trust::Checked).unwrap_err();
+    let (folder, mut fleet) = create_locked(&path, Trust::Checked).unwrap();
+    let error = create_locked(place.path(), Trust::Checked).unwrap_err();
     assert!(error.what.contains("not empty"), "{error}");
     fs::create_dir_all(folder.file("incoming/samples")).unwrap();
     fs::write(folder.file("incoming/manifest.json"), "half of it").unwrap();
-    let copies = take_copies(&folder, &mut fleet, &[place.path().join("copies")]).unwrap();
+    let copies = take_more(&folder, &mut fleet, &[place.path().join("copies")]);
     assert_eq!((copies.taken, copies.refused.len()), (1, 0), "{:?}", copies.refused);
     assert!(folder.dir().dir(INCOMING).is_err());
 }

@@ -28,26 +28,11 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
 fn trial(errors: &Errors) -> TrialJudgement {
     let values: Vec<f64> = errors.iter().map(|(_, error)| *error).collect();
     let value = values.iter().sum::<f64>() / values.len() as f64;
+    let promise = PromiseJudgement::without_numbers("io.bytes", "proportional", Verdict::Broken);
     let promise = PromiseJudgement {
-        measure: "io.bytes".to_owned(),
-        is: "proportional".to_owned(),
-        to: Some("io.weight".to_owned()),
-        within: 0.1,
-        confidence: 0.95,
-        verdict: Verdict::Broken,
-        reason: String::new(),
-        was: None,
-        will_be: None,
-        spans: None,
         worst_error: Some(Interval { value, low: 0.5 * value, high: 2.0 * value }),
         errors: values,
-        jain: None,
-        total_rate: None,
-        needs_s: None,
-        needs_repeats: None,
-        groups: Vec::new(),
-        causes: Vec::new(),
-        proofs: Vec::new(),
+        ..promise
     };
     TrialJudgement {
         factors: BTreeMap::new(),

@@ -69,6 +69,38 @@ fn excluded_settings_are_not_tried_and_iodepth_is_on_request() {
     }
 }
 
+/// By its own name, by what it changes, and by the path of the attribute.
+#[test]
+fn every_candidate_can_be_kept_by_each_of_its_names() {
+    for study in [study("io-weight"), study("cpu-weight")] {
+        for name in candidate_names(&study, &scope(&[], &["iodepth"])) {
+            let thing = name.split(['=', '*', '/']).next().unwrap();
+            for kept in [name.as_str(), thing] {
+                assert_eq!(check_keep(kept, &with_schedulers()), Ok(()), "{kept}");
+                let left = candidate_names(&study, &scope(&[kept], &["iodepth"]));
+                assert!(!left.contains(&name), "{kept}: {left:?}");
+            }
+        }
+    }
+    for kept in ["iosched/max_budget", "nr_requests=512", "one-cpu", "iodepth"] {
+        assert_eq!(check_keep(kept, &with_schedulers()), Ok(()), "{kept}");
+    }
+}
+
+#[test]
+fn a_name_that_keeps_nothing_is_answered_with_those_that_there_are() {
+    let known = |kept: &str| check_keep(kept, &with_schedulers()).unwrap_err();
+    let things = known("nr_request");
+    for thing in ["scheduler", "nr_requests", "max_budget", "weights", "cpus", "defaults"] {
+        assert!(things.contains(thing), "{thing} is missing in {things:?}");
+    }
+    assert!(things.iter().all(|thing| !thing.contains('=')), "{things:?}");
+    let budgets = ["0", "2048", "256", "64"].map(|value| format!("max_budget={value}"));
+    assert!(known("max_budget=65").iter().eq(&budgets));
+    assert!(known("nr_requests=many").iter().eq(["nr_requests=N"]));
+    assert!(known("").contains("weights"));
+}
+
 #[test]
 fn a_cpu_study_has_candidates_for_cpus_and_weights_only() {
     let study = study("cpu-weight");

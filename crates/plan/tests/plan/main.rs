@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use assay_facts::{Available, Cpus, Disk, Hierarchy, Holder, HostFacts, Node};
 use assay_plan::{
-    Part, Plan, Predictions, Scope, Setting, Step, candidates, plan, plan_with,
+    Part, Plan, Predictions, Scope, Setting, Step, candidates, check_keep, plan, plan_with,
     prediction_commands, steps,
 };
 use assay_run_folder::{AcrossRecord, RelationRecord};

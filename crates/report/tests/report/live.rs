@@ -28,26 +28,12 @@ fn group(number: usize, expected: f64, low: f64, high: f64, verdict: Verdict) ->
 }
 
 fn promise(measure: &str, groups: Vec<GroupJudgement>) -> PromiseJudgement {
+    let verdict = Verdict::worst(groups.iter().map(|group| group.verdict));
     PromiseJudgement {
-        was: None,
-        will_be: None,
-        spans: None,
-        measure: measure.to_owned(),
-        is: "proportional".to_owned(),
         to: Some("io.weight".to_owned()),
-        within: 0.1,
-        confidence: 0.95,
-        verdict: Verdict::worst(groups.iter().map(|group| group.verdict)),
         reason: "too early to tell".to_owned(),
-        worst_error: None,
-        errors: Vec::new(),
-        jain: None,
-        total_rate: None,
-        needs_s: None,
-        needs_repeats: None,
         groups,
-        causes: Vec::new(),
-        proofs: Vec::new(),
+        ..PromiseJudgement::without_numbers(measure, "proportional", verdict)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_files::Trust;
-use assay_fleet::{Copies, Fleet, FleetFolder, Slurm, create_copied, open_for_copies, take_copies};
+use assay_fleet::{Copies, CopySources, Fleet, Slurm, take_copies};
 use assay_verdict::wording::count;
 
 use super::{MOST_NAMED, OpenFleet};
@@ -33,19 +33,16 @@ pub struct CopiesTaken {
 /// ```
 ///
 /// # Errors
-/// A folder cannot be opened, the fleet's cannot be written, or another call is taking copies into it.
+/// A folder of copies cannot be opened, before anything was made; the fleet's cannot be written, or another call is
+/// taking copies into it.
 pub fn collect_copies(
     path: &Path,
     from: &[PathBuf],
     trust: Trust,
     observer: &mut dyn Observer,
 ) -> Result<CopiesTaken, Error> {
-    let (folder, mut fleet) = match FleetFolder::is_fleet(path) {
-        true => open_for_copies(path, trust),
-        false => create_copied(path, trust),
-    }
-    .map_err(Error::host)?;
-    let copies = take_copies(&folder, &mut fleet, from).map_err(Error::host)?;
+    let sources = CopySources::open(from).map_err(Error::usage)?;
+    let (folder, fleet, copies) = take_copies(path, &sources, trust).map_err(Error::host)?;
     report(&copies, observer);
     let slurm = Slurm::from_fleet(&fleet);
     let open = OpenFleet { folder, fleet, slurm };

@@ -74,6 +74,23 @@ fn a_disk_of_the_user_is_written_to_only_with_permission() {
     assert_eq!((loads("loop:1GiB", None), loads("null_blk:iops=500", None)), (8, 8));
 }
 
+/// It was called a mistake of `--disk` and of `--scheduler`, which nobody had written.
+#[test]
+fn a_study_without_a_disk_is_no_proof() {
+    let temp = tempfile::tempdir().unwrap();
+    let (context, replayed) = context(&fault("one-cpu"), &temp);
+    let options = IoCostOptions {
+        proof: StudyChoice::named("cpu-weight"),
+        ..options(&temp.path().join("out"), "loop:64MiB")
+    };
+    let error = measure_iocost(&context, &options, &mut Transcript::default()).unwrap_err();
+    let said = error.to_string();
+    assert!(said.starts_with("--iocost: the study `cpu-weight` cannot prove"), "{said}");
+    assert!(said.contains("the study has no disk\n  hint: ") && !said.contains("--disk"), "{said}");
+    assert_eq!((error.code, error.findings.is_none()), (Code::Usage, true));
+    assert!(replayed.borrow().is_empty() && !temp.path().join("out").exists());
+}
+
 #[test]
 fn a_disk_that_the_host_lacks_is_refused_before_a_folder_is_made() {
     let temp = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@ use std::ops::Bound;
 use std::path::PathBuf;
 
 use assay_session::{Code, Error, ExternalFiles, Numbers, Quantity, judge_external, read_external};
+use assay_verdict::Judgement;
 use clap::Args;
 
 use crate::for_ci::ForCi;
@@ -54,14 +55,20 @@ pub(crate) fn run(
 ) -> Result<Code, Error> {
     let data = read_external(&files(arguments))?;
     let judgement = judge_external(&data);
-    if as_json {
-        output::json(&judgement)?;
-    } else {
-        let title = format!("{}: do shares follow the weights?", data.title);
-        let (width, judged) = (output::width(), &judgement);
-        output::data_painted(|color| assay_report::judgement_text(&title, judged, width, color));
+    if !ci.has_stdout() {
+        show(&data.title, &judgement, as_json)?;
     }
     Ok(ci.conclude(&judgement, None, Code::from_verdict(judgement.verdict)))
+}
+
+fn show(title: &str, judgement: &Judgement, as_json: bool) -> Result<(), Error> {
+    if as_json {
+        return output::json(judgement);
+    }
+    let title = format!("{title}: do shares follow the weights?");
+    let width = output::width();
+    output::data_painted(|color| assay_report::judgement_text(&title, judgement, width, color));
+    Ok(())
 }
 
 fn files(arguments: &ExternalDataArguments) -> ExternalFiles {
