@@ -28,7 +28,7 @@ pub struct Turn {
     pub waited_ns: u64,
     /// What attribution charged of it to the culprit.
     pub charged_ns: u64,
-    /// What it charged of it to interrupts and the hypervisor, if the culprit is a group. They strike whoever runs.
+    /// What it charged of it to interrupts and the hypervisor, if the culprit is a group. They strike any thread that runs.
     pub struck_ns: u64,
 }
 
