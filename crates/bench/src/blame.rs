@@ -21,7 +21,7 @@ use crate::figure::Figure;
 use crate::pairs::{Jobs, Pair, pairs};
 use crate::progress;
 use row::{HEADING, Row, figures};
-use situation::{ALL, Situation};
+use situation::{ALL, Question, Situation};
 use watch::Place;
 
 /// Runs of each situation, unless requested otherwise.
@@ -36,12 +36,17 @@ pub(crate) struct Campaign {
     pub(crate) csv: Option<PathBuf>,
 }
 
-/// Makes all situations, each run of all of them before the next.
+/// Makes all situations, each run of all of them before the next: first those that take seconds, then the proofs.
 pub(crate) fn measure(folder: &Path, campaign: &Campaign) -> Result<Vec<Figure>, Failure> {
     let facts = gather(&Root::real())?;
     let hierarchy = CpuHierarchy::new(&facts).map_err(|error| Failure::from_display(&error))?;
     let table = Table::open(campaign.csv.as_deref())?;
-    let runs = (1..=campaign.runs).flat_map(|run| ALL.iter().map(move |one| (one, run)));
+    let (proofs, truths): (Vec<_>, Vec<_>) =
+        ALL.iter().partition(|one| matches!(one.question, Question::Proof));
+    let rounds = |of: Vec<&'static Situation>| {
+        (1..=campaign.runs).flat_map(move |run| of.clone().into_iter().map(move |one| (one, run)))
+    };
+    let runs = rounds(truths).chain(rounds(proofs));
     let jobs = Jobs::new(runs.collect(), campaign.at_most);
     let each = |cpus: Pair, (situation, run): &(&Situation, usize)| {
         let place = Place { facts: &facts, hierarchy: &hierarchy, folder, cpus };

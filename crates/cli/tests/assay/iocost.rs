@@ -105,7 +105,7 @@ fn a_disk_that_is_in_use_or_not_meant_is_refused_before_the_host_is_changed() {
         assert!(!bench.out().exists());
     };
     refused(&["block:/dev/assay-no-such-disk"], 4, "assay-no-such-disk");
-    refused(&["loop:64MiB", "--erase", "ext4"], 2, "--disk /dev/x");
+    refused(&["loop:64MiB", "--erase", "ext4"], 2, "`/dev/x`");
     refused(&["nvme:1GiB"], 2, "assay lab run");
     refused(&["loop", "--write", "x.toml"], 2, "--write");
     let ended = bench.assay(["tune"]);

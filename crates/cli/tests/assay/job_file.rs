@@ -120,7 +120,7 @@ fn a_job_file_without_weights_says_what_is_missing() {
     refused(&[], &["has no `cgroup_weight`", "(task1, task2)", "--weights 1:3:5"]);
     refused(&["--weights", "1:2:3"], &["3 weights", "2 groups: task1, task2"]);
     refused(&["--weights", "1:x"], &["such as `1:3:5`"]);
-    refused(&["--weights", "1:2", "--erase", "ext4"], &["--erase", "--disk /dev/x"]);
+    refused(&["--weights", "1:2", "--erase", "ext4"], &["--erase", "`/dev/x`"]);
     let study = bench.assay(["check", "io-weight", "--weights", "1:2"]);
     study.assert_code(2);
     study.assert_says(&["--weights is for a fio job file"]);

@@ -28,12 +28,22 @@ pub struct Turn {
     pub waited_ns: u64,
     /// What attribution charged of it to the culprit.
     pub charged_ns: u64,
+    /// What it charged of it to interrupts and the hypervisor, if the culprit is a group. They strike any thread that runs.
+    pub struck_ns: u64,
 }
 
 impl Turn {
     /// Nanoseconds of waiting a second.
     fn rate(&self) -> f64 {
         self.waited_ns as f64 / self.seconds
+    }
+
+    /// What would go away with the culprit, a second: what it was charged, and its part of what struck while it and others
+    /// ran. Without it they strike the waiting thread itself, which then runs and does not wait.
+    fn removable(&self) -> f64 {
+        let others = self.waited_ns.saturating_sub(self.struck_ns);
+        let part = if others == 0 { 0.0 } else { self.charged_ns as f64 / others as f64 };
+        part.min(1.0) * self.rate()
     }
 }
 
@@ -95,21 +105,24 @@ pub(super) fn attributed(turns: &[Turn]) -> Option<f64> {
 /// What attribution says that holding it back takes away, in percent of the waiting: a culprit whose weight is taken down
 /// still runs, and is charged for that in the turns in which it is held.
 pub(super) fn removable(turns: &[Turn]) -> Option<f64> {
-    let charged = |turn: &Turn| turn.charged_ns as f64 / turn.seconds;
     let sum = |held, rate: fn(&Turn) -> f64| -> f64 {
         turns.chunks_exact(2).flatten().filter(|turn| turn.held == held).map(rate).sum()
     };
     let waited = sum(false, Turn::rate);
-    (waited > 0.0).then(|| (sum(false, charged) - sum(true, charged)) / waited * 100.0)
+    (waited > 0.0)
+        .then(|| (sum(false, Turn::removable) - sum(true, Turn::removable)) / waited * 100.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn counted(held: bool, waited_ns: u64, (charged_ns, struck_ns): (u64, u64)) -> Turn {
+        Turn { held, seconds: 0.5, waited_ns, charged_ns, struck_ns }
+    }
+
     fn turns(pairs: &[(u64, u64)]) -> Vec<Turn> {
-        let turn =
-            |held, waited_ns| Turn { held, seconds: 0.5, waited_ns, charged_ns: waited_ns / 4 };
+        let turn = |held, waited_ns| counted(held, waited_ns, (waited_ns / 4, 0));
         let ordered = pairs.iter().enumerate().flat_map(|(index, (off, on))| {
             let (off, on) = (turn(false, *off), turn(true, *on));
             if index % 2 == 0 { [off, on] } else { [on, off] }
@@ -123,10 +136,19 @@ mod tests {
 
     #[test]
     fn what_a_held_culprit_still_takes_cannot_go_away() {
-        let turn = |held, charged_ns| Turn { held, seconds: 0.5, waited_ns: 100, charged_ns };
-        let pair = [turn(false, 80), turn(true, 30)];
+        let pair = [counted(false, 100, (80, 0)), counted(true, 100, (30, 0))];
         assert_eq!(removable(&pair), Some(50.0));
         assert_eq!(removable(&[]), None);
+    }
+
+    /// A host whose hypervisor takes 2 % of its time: 98 % was charged to the only hog, and all waiting goes away with it.
+    #[test]
+    fn what_strikes_the_culprit_goes_away_with_it() {
+        let only = [counted(false, 100, (98, 2)), counted(true, 0, (0, 0))];
+        assert_eq!(removable(&only), Some(100.0));
+        let of_two = [counted(false, 100, (72, 4)), counted(true, 28, (0, 1))];
+        assert_eq!(removable(&of_two), Some(75.0), "and the part that struck the other stays");
+        assert_eq!(removable(&[counted(false, 5, (0, 5)), counted(true, 5, (0, 5))]), Some(0.0));
     }
 
     #[test]

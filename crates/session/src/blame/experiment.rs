@@ -58,6 +58,7 @@ struct Reading {
     seconds: f64,
     waited_ns: u64,
     charged_ns: u64,
+    struck_ns: u64,
 }
 
 /// What came of an experiment.
@@ -208,6 +209,7 @@ impl<'r> Experiment<'r> {
             seconds: answer.seconds,
             waited_ns: answer.waited_ns,
             charged_ns: charged(answer, &self.lever.suspect),
+            struck_ns: struck(answer, &self.lever.suspect),
         })
     }
 }
@@ -219,6 +221,7 @@ impl Reading {
             seconds: later.seconds - self.seconds,
             waited_ns: later.waited_ns.saturating_sub(self.waited_ns),
             charged_ns: later.charged_ns.saturating_sub(self.charged_ns),
+            struck_ns: later.struck_ns.saturating_sub(self.struck_ns),
         }
     }
 }
@@ -245,4 +248,13 @@ fn charged(answer: &Answer, suspect: &Suspect) -> u64 {
     };
     let parts = answer.parts.iter().filter(|part| is_charged(part.culprit, part.group.as_deref()));
     parts.map(|part| part.ns).sum()
+}
+
+/// What it charges to interrupts and the hypervisor. A group's throttled time includes what struck meanwhile.
+fn struck(answer: &Answer, suspect: &Suspect) -> u64 {
+    let strikes = |culprit: Culprit| match suspect {
+        Suspect::OwnQuota => false,
+        Suspect::Group(_) => matches!(culprit, Culprit::Interrupts | Culprit::Hypervisor),
+    };
+    answer.parts.iter().filter(|part| strikes(part.culprit)).map(|part| part.ns).sum()
 }

@@ -41,8 +41,9 @@ pub struct Proof {
     pub attributed_percent: Option<f64>,
     /// The part of the waiting that went away.
     pub effect: Available<Effect>,
-    /// Whether what attribution charged, less what it still charged while the culprit was held back, is within the interval of
-    /// the effect, or at most a point away from it; `None` if that cannot be told.
+    /// Whether what attribution charged, with its part of what interrupts and the hypervisor took while it ran, less what it
+    /// still charged while the culprit was held back, is within the interval of the effect, or at most a point away from it;
+    /// `None` if that cannot be told.
     pub agrees: Option<bool>,
     /// What limits the result.
     pub notes: Vec<String>,
