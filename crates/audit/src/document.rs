@@ -232,7 +232,8 @@ mod tests {
         let fake = Fake::v2().group("/a", &[]).group("/z", &[]).group("/z/x", &[]);
         let fake = mine.fold(fake, |fake, path| fake.group(&path, &idle));
         let fake = fake.group("/z/x/work", &idle);
-        let fake = fake.change(|host| host.delegated = [("/a".to_owned(), Claimant::Uid(7))].into());
+        let fake =
+            fake.change(|host| host.delegated = [("/a".to_owned(), Claimant::Uid(7))].into());
         let audit = audit(&fake.snapshot());
         let of =
             |path: &str| audit.findings.iter().any(|one| one.code == "A-IDLE" && one.group == path);
