@@ -1,11 +1,14 @@
 //! Measures what following requests costs: fio at its highest rate on a loop disk, in turns with the eBPF programs of
-//! `assay blame` at their tracepoints and without.
+//! `assay blame` at their tracepoints and without. How long the programs themselves run is what the kernel measures of them
+//! in runs of their own, since it makes them slower.
 
+use std::iter::repeat_with;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use assay_host::scratch::{self, Format, ScratchSpec, Source};
 use assay_host::{Ledger, gather};
+use assay_kernel::bpf_info::{Ran, RunTimes};
 use assay_kernel::{Root, signal};
 use assay_sample::requests::{IoHierarchy, RequestWatch};
 use assay_units::Bytes;
@@ -71,18 +74,38 @@ fn with_disk(
     // The first run warms caches and clocks; it is discarded.
     alone()?;
     let pairs = in_turns(rounds, followed, alone)?;
+    let in_programs = || {
+        let watch = RequestWatch::on_groups(root, &hierarchy, &[], std::slice::from_ref(&name));
+        let mut watch = watch.map_err(|error| Failure::from_display(&error))?;
+        let _measured = RunTimes::measure()?;
+        watch.start()?;
+        let requests = fio(folder, device)? * f64::from(SECONDS);
+        Ok::<_, Failure>(ran(watch.ran())?.ns as f64 / requests)
+    };
+    let in_programs: Vec<f64> = repeat_with(in_programs).take(rounds).collect::<Result<_, _>>()?;
     Ok(vec![
         as_peer("throughput with requests followed / without", &pairs, MARGIN, |iops| *iops)?,
         each_request(&pairs)?,
+        bound("following requests, by the kernel's clock of the programs", &in_programs)?,
     ])
+}
+
+/// What the kernel measured of programs.
+pub(crate) fn ran(ran: Option<Ran>) -> Result<Ran, Failure> {
+    let unknown = || Failure::Failed("the kernel does not tell how long programs run".to_owned());
+    ran.ok_or_else(unknown)
 }
 
 /// How much longer a request takes.
 fn each_request(pairs: &[Pair<f64>]) -> Result<Figure, Failure> {
     let longer: Vec<f64> = pairs.iter().map(|pair| 1e9 / pair.ours - 1e9 / pair.peer).collect();
-    let estimate = Estimate::robust(&longer, CONFIDENCE)
+    bound("following requests", &longer)
+}
+
+fn bound(name: &str, ns: &[f64]) -> Result<Figure, Failure> {
+    let estimate = Estimate::robust(ns, CONFIDENCE)
         .ok_or_else(|| Failure::Failed("too few rounds for an interval".to_owned()))?;
-    Ok(Figure::bound("following requests", estimate, AT_MOST_NS, &NS))
+    Ok(Figure::bound(name, estimate, AT_MOST_NS, &NS))
 }
 
 /// Reads at random as fast as the disk allows.

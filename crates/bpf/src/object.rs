@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+use assay_kernel::bpf_info::Ran;
 use assay_kernel::bpf_map::{BpfMap, MapShape};
 use assay_kernel::bpf_sampler::attach_sampler;
 use assay_kernel::bpf_tracepoint::{self, Attached};
@@ -77,10 +78,10 @@ impl Programs {
         Ok(Self { maps, attached })
     }
 
-    /// How many events all programs together have missed so far; `None` if the kernel does not count that.
+    /// What all programs together have done so far; `None` if the kernel does not tell.
     #[must_use]
-    pub fn missed(&self) -> Option<u64> {
-        self.attached.iter().map(Attached::missed).sum()
+    pub fn ran(&self) -> Option<Ran> {
+        self.attached.iter().map(Attached::ran).sum()
     }
 
     /// A map by the name in its source; `.bss` has all variables.

@@ -1,16 +1,14 @@
 //! bpf(2): loading eBPF programs.
 
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 
 use crate::error::Error;
 
 /// From linux/bpf.h.
 const BPF_PROG_LOAD: libc::c_long = 5;
-const BPF_OBJ_GET_INFO_BY_FD: libc::c_long = 15;
 const BPF_PROG_TYPE_TRACING: u32 = 26;
 const BPF_PROG_TYPE_SYSCALL: u32 = 31;
 const BPF_F_SLEEPABLE: u32 = 1 << 4;
@@ -138,35 +136,6 @@ fn load_logged(
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }
 
-/// Words of `struct bpf_prog_info`, up to `recursion_misses`.
-const INFO: usize = 27;
-
-/// `union bpf_attr` for BPF_OBJ_GET_INFO_BY_FD; the kernel writes how many bytes of the information it has.
-#[repr(C)]
-struct AskInfo {
-    descriptor: u32,
-    length: Cell<u32>,
-    info: u64,
-}
-
-/// How often a program did not run where it should have, since it was running there already (`recursion_misses`, 5.12);
-/// `None` if the kernel does not tell.
-pub(crate) fn missed_runs(program: &OwnedFd) -> Option<u64> {
-    let mut info = [0_u64; INFO];
-    let request = AskInfo {
-        descriptor: program.as_raw_fd() as u32,
-        length: Cell::new(size_of_val(&info) as u32),
-        info: info.as_mut_ptr() as u64,
-    };
-    call(BPF_OBJ_GET_INFO_BY_FD, &request).ok()?;
-    misses(&info, request.length.get())
-}
-
-/// The last of these words, if the kernel has so many bytes.
-fn misses(info: &[u64; INFO], known: u32) -> Option<u64> {
-    (known as usize >= size_of_val(info)).then(|| info[INFO - 1])
-}
-
 /// Calls bpf(2) with one command and the start of its `union bpf_attr`.
 pub(crate) fn call<T>(command: libc::c_long, request: &T) -> io::Result<libc::c_long> {
     // SAFETY: `request` has the layout that `command` expects and its true size, and everything it
@@ -230,17 +199,6 @@ mod tests {
             interrupted()
         });
         assert!(never.is_err() && loads == ATTEMPTS);
-    }
-
-    #[test]
-    fn missed_runs_are_the_word_that_kernels_since_5_12_have() {
-        let mut info = [1; INFO];
-        info[INFO - 1] = 7;
-        assert_eq!(misses(&info, 216), Some(7));
-        assert_eq!(misses(&info, 208), None, "an older kernel");
-        // /dev/null is no program.
-        let file = std::fs::File::open("/dev/null").unwrap();
-        assert_eq!(missed_runs(&file.into()), None);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use crate::bpf::{call, load_tracing, missed_runs};
+use crate::bpf::{call, load_tracing};
+use crate::bpf_info::{self, Ran};
 use crate::error::Error;
 
 /// From linux/bpf.h.
@@ -32,11 +33,10 @@ impl Attached {
         Self { _link: link, program }
     }
 
-    /// How often the program was skipped at an event, since it was running on that CPU already; `None` if the kernel does not
-    /// count that.
+    /// What the program has done so far; `None` if the kernel does not tell.
     #[must_use]
-    pub fn missed(&self) -> Option<u64> {
-        missed_runs(&self.program)
+    pub fn ran(&self) -> Option<Ran> {
+        bpf_info::ran(&self.program)
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use assay_blame::{DISKS, DiskAnswer, DiskCost, DiskCounted, DiskNames, DiskWindow, TAGS, Verdict};
 use assay_bpf::{DISK, Programs};
 use assay_facts::Available;
+use assay_kernel::bpf_info::Ran;
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::{Error, Root};
 
@@ -85,6 +86,13 @@ impl RequestWatch {
     pub fn elapsed(&self) -> Duration {
         let until = self.ended.as_ref().map_or_else(monotonic_ns, |ended| ended.at_ns);
         Duration::from_nanos(until.saturating_sub(self.started_ns))
+    }
+
+    /// What the programs have done since they were attached; `None` if the kernel does not tell. Without those that read
+    /// whose turn it is, a thousand times a second.
+    #[must_use]
+    pub fn ran(&self) -> Option<Ran> {
+        self.programs.ran()
     }
 
     /// Ends the counting.

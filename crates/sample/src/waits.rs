@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use assay_blame::{Answer, Memory, Shape, Target};
 use assay_bpf::{BLAME, BLAME_FEW, FEW, Programs};
+use assay_kernel::bpf_info::Ran;
 use assay_kernel::bpf_map::BpfMap;
 use assay_kernel::parse::cgroups::process_groups;
 use assay_kernel::{Error, Root, affinity};
@@ -99,6 +100,12 @@ impl WaitWatch {
         self.length.unwrap_or_else(|| self.started.elapsed())
     }
 
+    /// What the programs have done since they were attached; `None` if the kernel does not tell.
+    #[must_use]
+    pub fn ran(&self) -> Option<Ran> {
+        self.programs.ran()
+    }
+
     /// Ends the counting, on all CPUs at once.
     ///
     /// # Errors
@@ -133,7 +140,7 @@ impl WaitWatch {
     fn read(&self, seconds: f64) -> Result<Vec<Answer>, Error> {
         let map = |name| self.programs.map(name).and_then(BpfMap::all);
         let memory = Memory { shape: self.classes.shape, cpus: map("cpus")?, slots: map("slots")? };
-        let missed = self.programs.missed();
+        let missed = self.ran().map(|ran| ran.missed);
         let answer = |target: &Target| {
             let counted = memory.counted(target).ok_or_else(|| {
                 let path = Path::new("the maps of the eBPF programs");
