@@ -1,5 +1,6 @@
 //! Whose group it is: the owner that its path tells, with the name that the snapshot holds for it.
 
+pub(crate) use assay_facts::owner::shown;
 use assay_facts::owner::{Claimant, Container, Delegated, Owner, Pod, claimant, owner_in};
 
 use crate::snapshot::Snapshot;
@@ -54,11 +55,6 @@ fn delegated(snapshot: &Snapshot, path: &str) -> Option<Delegated> {
         let by = snapshot.delegated.get(above)?.clone();
         Some(Delegated { levels, by })
     })
-}
-
-/// A group as lines show it: its owner, where there is one, and its path.
-pub(crate) fn shown(owner: Option<&Owner>, path: &str) -> String {
-    owner.map_or_else(|| path.to_owned(), |owner| format!("{owner}  {path}"))
 }
 
 #[cfg(test)]

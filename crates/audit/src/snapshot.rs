@@ -47,7 +47,11 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
     /// The topmost groups in which others than root may make groups, and name them as they like, with who may.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "parse::claimants",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub delegated: BTreeMap<String, Claimant>,
 }
 

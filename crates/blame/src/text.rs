@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use assay_facts::owner::shown;
+
 use crate::answer::{Answer, Part, Verdict};
 use crate::culprit::Culprit;
 use crate::longest::LongestWait;
@@ -60,8 +62,7 @@ fn write_all(out: &mut String, answer: &Answer) -> std::fmt::Result {
 fn write_parts(out: &mut String, parts: &[Part]) -> std::fmt::Result {
     let (large, small): (Vec<_>, Vec<_>) = parts.iter().partition(|part| part.percent >= SMALL);
     for part in large {
-        let path = name(part.culprit, part.group.as_deref());
-        let name = part.owner.as_ref().map_or(path.clone(), |owner| format!("{owner}  {path}"));
+        let name = shown(part.owner.as_ref(), &name(part.culprit, part.group.as_deref()));
         writeln!(out, "  {:>6.1} %  {:>10}  {name}", part.percent, time(part.ns))?;
     }
     if small.is_empty() {

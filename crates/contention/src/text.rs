@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use assay_facts::owner::Owner;
+use assay_facts::owner;
 use assay_verdict::Verdict;
 
 use crate::answer::{LevelAnswer, Row};
@@ -86,7 +86,7 @@ fn used(page: &mut String, found: &Contention, all: bool) {
                 row.part * 100.0,
                 seconds(Some(row.used_s)),
                 seconds(row.waited_s),
-                shown_group(row.owner.as_ref(), &row.group)
+                owner::shown(row.owner.as_ref(), &row.group)
             );
         }
         if level.rows.len() > shown {
@@ -123,7 +123,7 @@ fn limits(page: &mut String, rows: &[LimitRow], all: bool) {
             row.reading.file.rsplit('/').next().unwrap_or_default(),
             row.reading.value,
             figures(row),
-            shown_group(row.owner.as_ref(), &row.group)
+            owner::shown(row.owner.as_ref(), &row.group)
         );
     }
     if shown.len() > most {
@@ -155,7 +155,7 @@ fn protection(page: &mut String, found: &Contention) {
     }
     page.push_str("\nPROTECTION while memory was short\n");
     for row in &found.protection {
-        let (group, word) = (shown_group(row.owner.as_ref(), &row.group), row.verdict.word());
+        let (group, word) = (owner::shown(row.owner.as_ref(), &row.group), row.verdict.word());
         let _ = writeln!(page, "  {word:<9}  {group}  {}: {}", row.reading.value, row.why);
         let _ = writeln!(page, "      {}", row.reading.file);
     }
@@ -165,7 +165,7 @@ fn own_cpus(page: &mut String, found: &Contention) {
     let Some(rows) = found.own_cpus.value().filter(|rows| !rows.is_empty()) else { return };
     page.push_str("\nCPUS OF A GROUP'S OWN\n");
     for row in rows {
-        let group = shown_group(row.owner.as_ref(), &row.group);
+        let group = owner::shown(row.owner.as_ref(), &row.group);
         let _ = writeln!(
             page,
             "  CPUs {}: {:.2} s its own, {:.2} s the kernel's  {group}",
@@ -224,7 +224,7 @@ fn row_lines(page: &mut String, row: &Row) {
         row.promised.map_or_else(|| "-".to_owned(), percent),
         row.compared_s,
         row.verdict.word(),
-        shown_group(row.owner.as_ref(), &row.group)
+        owner::shown(row.owner.as_ref(), &row.group)
     );
     for note in &row.notes {
         let _ = writeln!(page, "            {note}");
@@ -232,8 +232,4 @@ fn row_lines(page: &mut String, row: &Row) {
     if row.verdict == Verdict::Broken {
         let _ = writeln!(page, "            {}: {}", row.reading.file, row.reading.value);
     }
-}
-
-fn shown_group(owner: Option<&Owner>, path: &str) -> String {
-    owner.map_or_else(|| path.to_owned(), |owner| format!("{owner}  {path}"))
 }

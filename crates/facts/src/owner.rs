@@ -182,6 +182,13 @@ impl fmt::Display for Pod {
     }
 }
 
+/// A group as lines show it: its owner, where there is one, and its path. Whatever they are called, it is one line.
+#[must_use]
+pub fn shown(owner: Option<&Owner>, path: &str) -> String {
+    let text = owner.map_or_else(|| path.to_owned(), |owner| format!("{owner}  {path}"));
+    assay_escape::line(&text).into_owned()
+}
+
 /// The owner of the group with this path, if its names tell: `/system.slice/nginx.service` is the unit
 /// nginx.service, and of `/batch/7` nothing is known.
 #[must_use]
@@ -225,8 +232,8 @@ fn read(path: &str, delegated: Option<Delegated>) -> (Option<Owner>, Option<Clai
         found = Some(match delegated.as_ref().filter(|claim| index >= claim.levels) {
             Some(Delegated { by, .. }) => Owner::Claimed { by: by.clone(), owner: Box::new(one) },
             None => {
-                let inside = Delegated::inside(&one, index + 1);
-                delegated = Delegated::topmost(delegated.into_iter().chain(inside));
+                // What is below was made in the container, also where its directory belongs to a user.
+                delegated = Delegated::inside(&one, index + 1).or(delegated);
                 one
             }
         });

@@ -32,14 +32,13 @@ const CONTAINERD: &str = "/run/containerd/io.containerd.runtime.v2.task";
 /// Logs of pods: `NAMESPACE_NAME_UID`.
 const PODS: &str = "/var/log/pods";
 
-/// Annotations with the name of a container, the most specific first.
-const NAMES: [&str; 5] = [
-    "io.kubernetes.container.name",
-    "io.kubernetes.cri.container-name",
-    "io.kubernetes.cri-o.ContainerName",
-    "io.podman.annotations.container-name",
-    "nerdctl/name",
-];
+/// The annotation in which each of these keeps the name of a container. Of others none counts: it may come from an image.
+const CRIO_NAME: &str = "io.kubernetes.container.name";
+const CRI_NAME: &str = "io.kubernetes.cri.container-name";
+const NERDCTL_NAME: &str = "nerdctl/name";
+
+/// Lists of all containers of containers/storage; the second one of those that need not survive a crash.
+const LISTS: [&str; 2] = ["containers.json", "volatile-containers.json"];
 
 /// Where users keep the same, below their homes.
 const OF_USER: &str = ".local/share/containers/storage/overlay-containers";
@@ -123,16 +122,23 @@ impl<'r> Names<'r> {
         })?;
         let folder = Path::new(home).join(OF_USER);
         let uid = own.parse().ok().filter(|uid| *uid != 0)?;
-        Some((uid, self.stored_in(folder.to_str()?)?))
+        Some((uid, self.stored_in(folder.to_str()?)))
     }
 
     fn of_container(&self, container: &Container) -> Option<String> {
         let id = container.id.as_str();
         let name = match container.runtime {
             Some(Runtime::Docker) => self.docker(id),
-            Some(Runtime::Podman | Runtime::Crio) => self.storage(id),
-            Some(Runtime::Containerd | Runtime::Nerdctl) => self.containerd(id),
-            None => self.containerd(id).or_else(|| self.docker(id)).or_else(|| self.storage(id)),
+            Some(Runtime::Podman) => self.podman(id),
+            Some(Runtime::Crio) => self.crio(id),
+            Some(Runtime::Containerd) => self.containerd(id, CRI_NAME),
+            Some(Runtime::Nerdctl) => self.containerd(id, NERDCTL_NAME),
+            // A bare id in a pod is the kubelet's, and so of a runtime for it.
+            None => {
+                let key = if container.pod.is_some() { CRI_NAME } else { NERDCTL_NAME };
+                let other = || self.docker(id).or_else(|| self.podman(id));
+                self.containerd(id, key).or_else(other)
+            }
         };
         name.and_then(|name| shown(&name))
     }
@@ -147,35 +153,35 @@ impl<'r> Names<'r> {
         Some(config.name.trim_start_matches('/').to_owned())
     }
 
-    fn storage(&self, id: &str) -> Option<String> {
-        let annotated = STORAGE.iter().find_map(|storage| {
+    fn crio(&self, id: &str) -> Option<String> {
+        STORAGE.iter().find_map(|storage| {
             let folder = format!("{id}/userdata");
-            self.document::<Bundle>(storage, &folder, "config.json")?.name()
-        });
-        let stored = || {
-            let all = || STORAGE.iter().find_map(|storage| self.stored_in(storage));
-            self.stored.get_or_init(|| all().unwrap_or_default()).get(id).cloned()
-        };
-        annotated.or_else(stored)
+            self.document::<Bundle>(storage, &folder, "config.json")?.name(CRIO_NAME)
+        })
     }
 
-    fn stored_in(&self, storage: &str) -> Option<ById> {
+    fn podman(&self, id: &str) -> Option<String> {
+        let all = || STORAGE.iter().flat_map(|storage| self.stored_in(storage)).collect();
+        self.stored.get_or_init(all).get(id).cloned()
+    }
+
+    fn stored_in(&self, storage: &str) -> ById {
         #[derive(Deserialize)]
         struct Stored {
             id: String,
             #[serde(default)]
             names: Vec<String>,
         }
-        let all: Vec<Stored> = self.document(storage, "", "containers.json")?;
-        let named = all.into_iter().filter_map(|one| Some((one.id, one.names.into_iter().next()?)));
-        Some(named.collect())
+        let lists = LISTS.iter().filter_map(|file| self.document::<Vec<Stored>>(storage, "", file));
+        let named = |one: Stored| Some((one.id, one.names.into_iter().next()?));
+        lists.flatten().filter_map(named).collect()
     }
 
-    fn containerd(&self, id: &str) -> Option<String> {
+    fn containerd(&self, id: &str, key: &str) -> Option<String> {
         let namespaces = self.namespaces.get_or_init(|| self.names_in(CONTAINERD));
         namespaces.iter().find_map(|namespace| {
             let folder = Path::new(namespace).join(id);
-            self.document::<Bundle>(CONTAINERD, folder.to_str()?, "config.json")?.name()
+            self.document::<Bundle>(CONTAINERD, folder.to_str()?, "config.json")?.name(key)
         })
     }
 
@@ -240,8 +246,8 @@ struct Bundle {
 }
 
 impl Bundle {
-    fn name(&self) -> Option<String> {
-        NAMES.iter().find_map(|key| self.annotations.get(*key)).cloned()
+    fn name(&self, key: &str) -> Option<String> {
+        self.annotations.get(key).cloned()
     }
 }
 

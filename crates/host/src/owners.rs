@@ -37,14 +37,16 @@ impl<'r> Owners<'r> {
         self.names.name(owner)
     }
 
-    /// Which levels of a path another than root may have named: a user who may write to a directory makes groups in it.
+    /// Which levels of a path another than root may have named: a user who may write to a directory makes groups in it. Of what is
+    /// below a directory that cannot be looked at, and may have been removed meanwhile, nobody knows who named it.
     #[must_use]
     pub fn delegated(&self, mount: &Path, path: &str) -> Option<Delegated> {
-        let top = self.access(mount)?;
+        let unknown = |levels| Some(Delegated { levels, by: Claimant::Unknown });
+        let Some(top) = self.access(mount) else { return unknown(0) };
         let mut directory = mount.to_owned();
         for (levels, part) in path.split('/').filter(|part| !part.is_empty()).enumerate() {
-            let access = self.access(&directory);
-            if let Some(by) = access.and_then(|access| other_than(top.uid, access)) {
+            let Some(access) = self.access(&directory) else { return unknown(levels) };
+            if let Some(by) = other_than(top.uid, access) {
                 return Some(Delegated { levels, by });
             }
             directory.push(part);
@@ -62,12 +64,12 @@ impl<'r> Owners<'r> {
     }
 }
 
-/// Who may write to a directory other than the owner of the top, who is root on a host. The group with the number of the owner
-/// is that user's own.
+/// Who may write to a directory other than root and the owner of the top, who is root on a host, and in a container nobody that
+/// it knows. The group with the number of the owner is that user's own.
 fn other_than(top: u32, access: Access) -> Option<Claimant> {
     let Access { uid, gid, mode } = access;
     let has_group = mode & 0o020 != 0 && gid != 0 && gid != uid;
-    if uid != top {
+    if uid != top && uid != 0 {
         Some(Claimant::Uid(uid))
     } else if mode & 0o002 != 0 {
         Some(Claimant::Everyone)
@@ -135,6 +137,31 @@ mod tests {
         // Root's own group, as with a umask of 002.
         chown(top.path().join("cg/batch"), None, Some(0)).unwrap();
         assert_eq!(words(), OWN);
+    }
+
+    #[test]
+    fn below_a_directory_that_was_removed_names_are_claims_of_someone_unknown() {
+        let top = host();
+        let root = Root::at(top.path());
+        let owner = |path: &str| {
+            let path = path.replace("GROUP", GROUP);
+            Owners::new(&root).owner(Path::new("/cg"), &path).unwrap().to_string()
+        };
+        let own = "container docker 1a2b3c4d5e6f";
+        fs::remove_dir(top.path().join("cg").join(GROUP)).unwrap();
+        assert_eq!(owner("/GROUP"), own, "who may make groups beside it is known");
+        assert_eq!(owner("/GROUP/init.scope"), own);
+        fs::remove_dir(top.path().join("cg/batch")).unwrap();
+        let claimed = format!("{own}, claimed by someone unknown");
+        assert_eq!(owner("/GROUP"), claimed);
+        fs::remove_dir(top.path().join("cg")).unwrap();
+        assert_eq!(owner("/GROUP"), claimed);
+    }
+
+    #[test]
+    fn what_root_of_a_container_owns_is_no_claim_where_the_top_is_of_nobody_it_knows() {
+        let by = |uid| other_than(65534, Access { uid, gid: 0, mode: 0o755 });
+        assert_eq!([by(0), by(65534), by(7)], [None, None, Some(Claimant::Uid(7))]);
     }
 
     #[test]

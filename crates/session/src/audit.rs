@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use assay_audit::snapshot::SCHEMA;
 use assay_audit::{Audit, Class, Manifest, Snapshot, manifest};
 use assay_files::{input_text, replace};
+use assay_host::Owners;
 use assay_kernel::Root;
 use jiff::Timestamp;
 
@@ -56,10 +57,11 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
     if hierarchies.is_empty() {
         return Err(groups::none_mounted());
     }
+    let owners = Owners::new(root);
     for hierarchy in &mut hierarchies {
-        groups::read(root, hierarchy);
+        groups::read(root, &owners, hierarchy);
     }
-    let names::Found { names, delegated } = names::read(root, &hierarchies);
+    let names::Found { names, delegated } = names::read(&owners, &hierarchies);
     Ok(Snapshot {
         schema: SCHEMA,
         taken_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),

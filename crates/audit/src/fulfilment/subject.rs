@@ -182,10 +182,9 @@ fn container_of(
         pods.iter()
             .any(|pod| path.strip_prefix(pod.as_str()).is_some_and(|rest| rest.starts_with('/')))
     };
-    let all: Vec<(&str, &Container)> = host
-        .owned()
-        .iter()
-        .filter(|one| is_below(&one.path))
+    let below = host.owned().iter().filter(|one| is_below(&one.path));
+    let all: Vec<(&str, &Container)> = of_host_first(below)
+        .into_iter()
         .filter_map(|one| match one.owner.said().0 {
             Owner::Container(container) => Some((one.path.as_str(), container)),
             _ => None,
@@ -240,11 +239,14 @@ fn at(host: &Host, path: &str) -> Vec<String> {
     is_there.then(|| path.to_owned()).into_iter().collect()
 }
 
-/// Groups with such an owner that are not inside of another group of the same one. What a user calls his groups counts only if
-/// none of the host's has that name.
+/// Groups with such an owner that are not inside of another group of the same one.
 fn outermost(host: &Host, is: impl Fn(&Owner) -> bool) -> Vec<String> {
     let all = host.owned().iter().filter(|one| is(one.owner.said().0));
+    of_host_first(all).into_iter().map(|one| one.path.clone()).collect()
+}
+
+/// What a user calls his groups, or a container those in it, counts only if there are none of the host's.
+fn of_host_first<'o>(all: impl Iterator<Item = &'o Owned>) -> Vec<&'o Owned> {
     let (claimed, of_host): (Vec<&Owned>, Vec<&Owned>) = all.partition(|one| one.owner.said().1);
-    let found = if of_host.is_empty() { claimed } else { of_host };
-    found.into_iter().map(|one| one.path.clone()).collect()
+    if of_host.is_empty() { claimed } else { of_host }
 }

@@ -143,6 +143,22 @@ fn of_several_containers_one_without_a_name_is_not_looked_at() {
     assert!(fulfilment(&read(&[("pod.yaml", text)]), Some(&unit), &two).is_err());
 }
 
+#[test]
+fn what_a_container_calls_its_groups_is_no_container_of_the_pod() {
+    let inner = format!("{POD}/{SCOPE}/cri-containerd-1a1b0a1b0a1b.scope");
+    let snapshot = host("0").group(&inner, &[]).snapshot();
+    let text = MANIFEST.split("status:").next().unwrap();
+    let found = fulfilment(&read(&[("pod.yaml", text)]), None, &snapshot).unwrap();
+    assert_eq!(
+        found.fulfilments[1].group,
+        Some(format!("{POD}/{SCOPE}")),
+        "the only one of the host"
+    );
+    let status = MANIFEST.replace("0a1b0a1b0a1b", "1a1b0a1b0a1b");
+    let found = fulfilment(&read(&[("pod.yaml", &status)]), None, &snapshot).unwrap();
+    assert_ne!(found.fulfilments[1].group, Some(inner), "by an id that it gave itself");
+}
+
 /// It was said once for the pod and once more for each container, with all that was asked, and passed as no difference.
 #[test]
 fn a_pod_that_is_not_there_is_said_once_and_differs() {

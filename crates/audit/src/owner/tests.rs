@@ -68,7 +68,7 @@ fn a_claim_of_others_takes_no_name_and_that_of_a_container_shows_the_containers(
     let by_container = format!("{claimed} container web (docker {id})");
     assert_eq!(words(None, "", &path), (by_container, true));
     let at = format!("/docker/{id}");
-    let by_group = words(Some(Claimant::Gid(5)), &at, &path);
+    let by_group = words(Some(Claimant::Gid(5)), "/docker", &path);
     assert_eq!(by_group, (format!("{claimed} gid 5"), true));
     let by_all = words(Some(Claimant::Everyone), "/", &path);
     assert_eq!(by_all, (format!("{claimed} everyone"), true));

@@ -1,7 +1,10 @@
 //! Reading a snapshot that comes from elsewhere: nothing in it is trusted.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+
+use assay_facts::owner::Claimant;
+use serde::{Deserialize, Deserializer};
 
 use super::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS, SCHEMA, Snapshot};
 
@@ -22,6 +25,24 @@ impl fmt::Display for Refused {
 }
 
 impl std::error::Error for Refused {}
+
+/// Who may name groups. Before others were told apart from users, only the number of a user was written.
+pub(super) fn claimants<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<BTreeMap<String, Claimant>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Uid(u32),
+        Any(Claimant),
+    }
+    let all = BTreeMap::<String, Written>::deserialize(from)?;
+    let claimant = |written| match written {
+        Written::Uid(uid) => Claimant::Uid(uid),
+        Written::Any(claimant) => claimant,
+    };
+    Ok(all.into_iter().map(|(path, written)| (path, claimant(written))).collect())
+}
 
 impl Snapshot {
     /// Reads a document, and checks everything that rules rely on.
@@ -108,6 +129,19 @@ mod tests {
         let snapshot = Fake::v2().group("/a", &[("cpu.weight", "200")]).snapshot();
         let text = serde_json::to_string(&snapshot).unwrap();
         assert_eq!(Snapshot::parse(&text).unwrap(), snapshot);
+    }
+
+    #[test]
+    fn a_user_who_was_written_as_a_number_is_read() {
+        for (written, by) in [("7", Claimant::Uid(7)), (r#""everyone""#, Claimant::Everyone)] {
+            let snapshot = Fake::v2()
+                .change(|host| host.delegated = [("/a".to_owned(), Claimant::Gid(5))].into())
+                .snapshot();
+            let text = serde_json::to_string(&snapshot).unwrap();
+            let former = text.replace(r#"{"/a":{"gid":5}}"#, &format!(r#"{{"/a":{written}}}"#));
+            assert_ne!(former, text);
+            assert_eq!(Snapshot::parse(&former).unwrap().delegated["/a"], by);
+        }
     }
 
     #[test]

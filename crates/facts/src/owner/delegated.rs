@@ -16,6 +16,8 @@ pub enum Claimant {
     Gid(u32),
     /// Anyone: a directory of groups is writable for all.
     Everyone,
+    /// Someone: a directory of groups could not be looked at, as when it was removed meanwhile.
+    Unknown,
     /// Root of a container or machine: what is below its group was made in it.
     Container(Box<Owner>),
 }
@@ -26,6 +28,7 @@ impl fmt::Display for Claimant {
             Self::Uid(uid) => write!(f, "uid {uid}"),
             Self::Gid(gid) => write!(f, "gid {gid}"),
             Self::Everyone => f.write_str("everyone"),
+            Self::Unknown => f.write_str("someone unknown"),
             Self::Container(owner) => owner.fmt(f),
         }
     }
@@ -50,10 +53,14 @@ impl Delegated {
         (uid != 0).then_some(Self { levels: LEVELS, by: Claimant::Uid(uid) })
     }
 
-    /// What is below the group of a container, at this many levels.
+    /// What is below the group of a container, at this many levels. One of systemd-nspawn is a unit, as is a machine that
+    /// systemd-machined has registered: their names are those of its own manager.
     pub(super) fn inside(owner: &Owner, levels: usize) -> Option<Self> {
-        let is_container =
-            matches!(owner, Owner::Container(_) | Owner::Lxc { .. } | Owner::Machine { .. });
+        let is_container = match owner {
+            Owner::Container(_) | Owner::Lxc { .. } | Owner::Machine { .. } => true,
+            Owner::Unit { name } => is_machine(name),
+            _ => false,
+        };
         is_container.then(|| Self { levels, by: Claimant::Container(Box::new(owner.clone())) })
     }
 
@@ -61,4 +68,10 @@ impl Delegated {
     pub(super) fn topmost(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().min_by_key(|one| one.levels)
     }
+}
+
+fn is_machine(unit: &str) -> bool {
+    [("machine-", ".scope"), ("systemd-nspawn@", ".service")]
+        .iter()
+        .any(|(start, end)| unit.starts_with(start) && unit.ends_with(end))
 }

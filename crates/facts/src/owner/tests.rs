@@ -150,11 +150,16 @@ fn what_a_user_calls_a_group_is_a_claim_wherever_groups_are_delegated() {
     let mine = |levels| Some(Delegated { levels, by: Claimant::Uid(7) });
     assert_eq!(words("/a.slice/docker-ID.scope", None), "container docker ID");
     let claimed = "container docker ID, claimed by uid 7";
+    let unknown = Some(Delegated { levels: 1, by: Claimant::Unknown });
+    assert_eq!(
+        words("/a.slice/docker-ID.scope", unknown),
+        "container docker ID, claimed by someone unknown"
+    );
     assert_eq!(words("/a.slice/docker-ID.scope", mine(1)), claimed);
     // The container's own group is root's, no matter which user owns its directory; what is made in it is not.
     assert_eq!(words("/a.slice/docker-ID.scope", mine(2)), "container docker ID");
     assert_eq!(words("/a.slice/docker-ID.scope/init.scope", mine(2)), "container docker ID");
-    assert_eq!(words("/kubepods/podu-1/ID/kubepods/pod9", mine(3)), "pod 9, claimed by uid 7",);
+    assert_eq!(words("/kubepods/podu-1/ID/kubepods/pod9", mine(2)), "pod 9, claimed by uid 7");
     // The first user on the way counts.
     let path = "/user.slice/user-1000.slice/user@1000.service/b.service";
     assert_eq!(words(path, mine(5)), "unit b.service, claimed by uid 1000");
@@ -189,6 +194,14 @@ fn what_is_named_within_a_container_is_a_claim_of_that_container() {
         ("/lxc.payload.x/docker/ID", "container docker ID, claimed by LXC container x"),
         ("/qemu.slice/1.scope/docker/ID", "container docker ID, claimed by machine 1"),
         ("/docker/ID/slurmstepd.scope/job_7", "Slurm job 7, claimed by container docker ID"),
+        (
+            "/machine.slice/machine-arch.scope/docker-ID.scope",
+            "container docker ID, claimed by unit machine-arch.scope",
+        ),
+        (
+            "/machine.slice/systemd-nspawn@arch.service/payload/init.scope",
+            "unit init.scope, claimed by unit systemd-nspawn@arch.service",
+        ),
     ] {
         assert_eq!(all(path, None).0, expected, "{path}");
     }
@@ -197,10 +210,28 @@ fn what_is_named_within_a_container_is_a_claim_of_that_container() {
     // Who owns a directory on the way, or may write to it, counts where that is no further down.
     let by = |by, levels| Some(Delegated { levels, by });
     let nested = "/docker/ID/docker/INNER";
-    let gid = all(nested, by(Claimant::Gid(5), 2)).0;
+    let gid = all(nested, by(Claimant::Gid(5), 1)).0;
     assert_eq!(gid, "container docker INNER, claimed by gid 5");
+    // A runtime gives the container's own group to a user: root of the container makes what is in it all the same.
+    let mapped = all(nested, by(Claimant::Uid(1000), 2));
+    assert_eq!(mapped.0, "container docker INNER, claimed by container docker ID");
+    assert_eq!(mapped.1.as_deref(), Some(outer));
     let inside = all(nested, by(Claimant::Everyone, 3)).0;
     assert_eq!(inside, "container docker INNER, claimed by container docker ID");
     let whole = all(nested, by(Claimant::Everyone, 0)).0;
     assert_eq!(whole, "container docker INNER, claimed by everyone");
+}
+
+#[test]
+fn a_name_is_one_line_whatever_its_escapes_say() {
+    for name in
+        [r"a\x0ab.service", r"a\x1b.service", r"a\xc2\x85.service", r"a\xe2\x80\xae.service"]
+    {
+        assert_eq!(words(&format!("/{name}")), format!("unit {name}"));
+    }
+    let path = r"/machine.slice/machine-qemu\x2d3\x2dweb\x0a7.scope";
+    assert!(!words(path).contains('\n'), "{}", words(path));
+    // Names may come from documents as well.
+    let owner = Owner::Lxc { name: "a\nb".into() };
+    assert_eq!(shown(Some(&owner), "/c\nd"), r"LXC container a\nb  /c\nd");
 }

@@ -1,5 +1,7 @@
 //! Names of systemd units (systemd.unit(5)).
 
+use std::borrow::Cow;
+
 /// Kinds of units that have a group.
 const KINDS: [&str; 6] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
 
@@ -7,7 +9,8 @@ pub(super) fn is_unit(name: &str) -> bool {
     KINDS.iter().any(|kind| name.len() > kind.len() && name.ends_with(kind))
 }
 
-/// `\x2d` is a dash. What gives no text stays as it is.
+/// `\x2d` is a dash. What gives no text stays as it is, and so does what gives a newline or another control character: the
+/// kernel refuses one in the name of a group, and whoever may name a unit would write lines of his own into a page.
 pub(super) fn unescape(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name;
@@ -26,5 +29,6 @@ pub(super) fn unescape(name: &str) -> String {
         };
     }
     bytes.extend(rest.bytes());
-    String::from_utf8(bytes).unwrap_or_else(|_| name.to_owned())
+    let is_harmless = |text: &String| matches!(assay_escape::line(text), Cow::Borrowed(_));
+    String::from_utf8(bytes).ok().filter(is_harmless).unwrap_or_else(|| name.to_owned())
 }

@@ -46,6 +46,24 @@ fn each_runtime_keeps_names_in_files_of_its_own() {
             r#"{"annotations":{"io.kubernetes.cri.container-name":"web"}}"#,
             "container web (containerd 1a2b3c4d5e6f)",
         ),
+        (
+            "/machine.slice/libpod-ID.scope",
+            "run/containers/storage/overlay-containers/volatile-containers.json",
+            r#"[{"id":"ID","names":["web"]}]"#,
+            "container web (podman 1a2b3c4d5e6f)",
+        ),
+        (
+            "/system.slice/nerdctl-ID.scope",
+            "run/containerd/io.containerd.runtime.v2.task/default/ID/config.json",
+            r#"{"annotations":{"io.kubernetes.cri.container-name":"no","nerdctl/name":"web"}}"#,
+            "container web (nerdctl 1a2b3c4d5e6f)",
+        ),
+        (
+            "/kubepods/podUID/ID",
+            "run/containerd/io.containerd.runtime.v2.task/k8s.io/ID/config.json",
+            r#"{"annotations":{"io.kubernetes.cri.container-name":"web","nerdctl/name":"no"}}"#,
+            "container web (1a2b3c4d5e6f) of pod UID",
+        ),
         ("/kubepods/pod12-ab", "var/log/pods/shop_web-0_12-ab/web/0.log", "", "pod shop/web-0"),
         (
             "/docker/ID",
@@ -56,6 +74,31 @@ fn each_runtime_keeps_names_in_files_of_its_own() {
     ] {
         let path = path.replace("UID", "uid");
         assert_eq!(words(&path, file, text).replace("uid", "UID"), expected, "{path}");
+    }
+}
+
+#[test]
+fn an_annotation_of_another_runtime_names_nothing() {
+    let keys = [
+        CRIO_NAME,
+        CRI_NAME,
+        NERDCTL_NAME,
+        "io.kubernetes.cri-o.ContainerName",
+        "io.podman.annotations.container-name",
+    ];
+    let storage = "run/containers/storage/overlay-containers/ID/userdata/config.json";
+    let task = "run/containerd/io.containerd.runtime.v2.task/default/ID/config.json";
+    for (path, file, own) in [
+        ("/machine.slice/libpod-ID.scope", storage, None),
+        ("/a.slice/crio-ID.scope", storage, Some(CRIO_NAME)),
+        ("/a.slice/cri-containerd-ID.scope", task, Some(CRI_NAME)),
+        ("/a.slice/nerdctl-ID.scope", task, Some(NERDCTL_NAME)),
+        ("/a.slice/ID", task, Some(NERDCTL_NAME)),
+    ] {
+        for key in keys {
+            let shown = words(path, file, &format!(r#"{{"annotations":{{"{key}":"web"}}}}"#));
+            assert_eq!(shown.contains("web"), own == Some(key), "{path} {key}: {shown}");
+        }
     }
 }
 
@@ -174,12 +217,13 @@ fn lists_of_all_containers_are_read_once_however_many_ask() {
     for number in 0..1000 {
         ask(&format!("/kubepods/pod{number}"));
     }
-    // Of each container two bundles are looked for; the list and the folder of pods were read once.
-    assert_eq!(names.opened.get(), 2 * 1001 + 1 + 1);
+    // Two lists in two folders and the folder of pods, once each.
+    assert_eq!(names.opened.get(), 2 * 2 + 1);
     for number in 0..1000 {
         ask(&format!("/a.slice/cri-containerd-{number:064x}.scope"));
     }
-    assert_eq!(names.opened.get(), 2 * 1001 + 1 + 1 + 1000 + 1);
+    // Of each container of containerd its bundle, and once the namespaces.
+    assert_eq!(names.opened.get(), 2 * 2 + 1 + 1000 + 1);
     ask(&format!("/machine.slice/libpod-{ID}.scope"));
     assert_eq!(shown, "container web (podman 1a2b3c4d5e6f)");
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS};
 use assay_facts::Available;
+use assay_facts::owner::claimant;
+use assay_host::Owners;
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
 use rustix::io::Errno;
@@ -121,20 +123,27 @@ fn is_whole(root: &Root, mount: &Mount) -> bool {
     mount.root == "/" && is_real_top
 }
 
-/// Reads the groups of a hierarchy into it, parents before children. A group that vanishes meanwhile is left out.
-pub(super) fn read(root: &Root, hierarchy: &mut Hierarchy) {
+/// Reads the groups of a hierarchy into it, parents before children. A group that vanishes meanwhile is left out. What users and
+/// containers have made comes last, so that however much of it there is hides nothing of the host.
+pub(super) fn read(root: &Root, owners: &Owners, hierarchy: &mut Hierarchy) {
     let has_cpu = hierarchy.controllers.iter().any(|name| name == "cpu");
     if has_cpu && hierarchy.is_whole {
         hierarchy.loose = Some(threads::of_users(root, &hierarchy.mount));
     }
     // Beside each path, whether a group above has a weight or quota of CPU.
     let mut open = vec![("/".to_owned(), false)];
-    let (mut deeper, mut unnamed, mut paths) = (false, 0, 0);
-    while let Some((path, mut is_divided)) = open.pop() {
+    let mut claimed = Vec::new();
+    let (mut deeper, mut unnamed, mut paths, mut full) = (false, 0, 0, None);
+    loop {
+        let (next, is_claimed) = match open.pop() {
+            Some(next) => (Some(next), false),
+            None => (claimed.pop(), true),
+        };
+        let Some((path, mut is_divided)) = next else { break };
         paths += path.len();
         if hierarchy.groups.len() == MAX_GROUPS || paths > MAX_PATHS {
-            hierarchy.left_out = left_out(Some(hierarchy.groups.len()), deeper, unnamed);
-            return;
+            full = Some(hierarchy.groups.len());
+            break;
         }
         let directory = directory(&hierarchy.mount, &path);
         let Ok(entries) = root.entries(&directory) else { continue };
@@ -150,11 +159,17 @@ pub(super) fn read(root: &Root, hierarchy: &mut Hierarchy) {
             deeper |= !entries.directories.is_empty();
         } else {
             let below = entries.directories.iter().rev();
-            open.extend(below.map(|name| (format!("{base}/{name}"), is_divided)));
+            let below: Vec<_> = below.map(|name| (format!("{base}/{name}"), is_divided)).collect();
+            // Who may have made one may have made the others beside it.
+            let is_claim =
+                |path: &str| claimant(path, owners.delegated(&hierarchy.mount, path)).is_some();
+            let is_claimed = is_claimed || below.first().is_some_and(|(path, _)| is_claim(path));
+            if is_claimed { claimed.extend(below) } else { open.extend(below) }
         }
         hierarchy.groups.push(group);
     }
-    hierarchy.left_out = left_out(None, deeper, unnamed);
+    hierarchy.groups.sort_by(|one, other| one.path.split('/').cmp(other.path.split('/')));
+    hierarchy.left_out = left_out(full, deeper, unnamed);
 }
 
 /// What was not read, in words: groups after so many, deeper ones, and those without a name.

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_audit::snapshot::Hierarchy;
 use assay_facts::owner::{Claimant, Container, Owner, Pod, owner_in};
 use assay_host::Owners;
-use assay_kernel::Root;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -18,8 +17,7 @@ pub(super) struct Found {
 }
 
 /// Each name is looked for once, however many groups have it.
-pub(super) fn read(root: &Root, hierarchies: &[Hierarchy]) -> Found {
-    let owners = Owners::new(root);
+pub(super) fn read(owners: &Owners, hierarchies: &[Hierarchy]) -> Found {
     let mut found = Found::default();
     let mut known = BTreeSet::new();
     for hierarchy in hierarchies {

@@ -147,6 +147,27 @@ fn a_file_that_cannot_be_read_is_not_available_and_never_missing() {
 }
 
 #[test]
+fn groups_of_a_user_hide_none_of_the_host_however_many_there_are() {
+    let tree = lay_out(&trees().remove(0).1);
+    let mount = "25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+    fs::write(tree.folder.path().join("proc/self/mountinfo"), mount).unwrap();
+    let top = tree.folder.path().join("sys/fs/cgroup");
+    let mine = "user.slice/user-1000.slice/user@1000.service";
+    let deep = (0..14).fold(top.join(mine), |path, _| path.join("x".repeat(240)));
+    fs::create_dir_all(&deep).unwrap();
+    (0..2500).for_each(|number| fs::create_dir(deep.join(number.to_string())).unwrap());
+    fs::create_dir_all(top.join("zz.slice/z.service")).unwrap();
+    let snapshot = take_snapshot(&Root::at(tree.folder.path())).unwrap();
+    let hierarchy = snapshot.hierarchies.last().unwrap();
+    assert!(hierarchy.left_out.as_ref().unwrap().contains("beyond the first"), "{hierarchy:?}");
+    let at = |path: &str| hierarchy.groups.iter().position(|group| group.path == path);
+    assert!(at("/zz.slice/z.service").is_some());
+    assert!(at(&format!("/{mine}")).is_some_and(|mine| Some(mine) < at("/zz.slice")));
+    let text = serde_json::to_string(&snapshot).unwrap();
+    assert!(assay_audit::Snapshot::parse(&text).is_ok(), "parents come before children");
+}
+
+#[test]
 fn without_control_groups_there_is_nothing_to_audit() {
     let empty = tempfile::tempdir().unwrap();
     let error = take_snapshot(&Root::at(empty.path())).unwrap_err();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use assay_blame::Verdict;
 use assay_facts::Available;
-use assay_facts::owner::Owner;
+use assay_facts::owner::{Owner, shown};
 use serde::{Deserialize, Serialize};
 
 use super::effect::{Effect, Turn, attributed, effect, removable};
@@ -112,11 +112,10 @@ pub fn proof_text(proof: &Proof) -> String {
 
 fn write_all(out: &mut String, proof: &Proof) -> std::fmt::Result {
     let held = proof.turns.iter().filter(|turn| turn.held).count();
-    let owner = proof.owner.as_ref().map(|owner| format!("{owner}  ")).unwrap_or_default();
+    let culprit = shown(proof.owner.as_ref(), &proof.culprit);
     writeln!(
         out,
-        "\nwithout {owner}{} ({held} of {} turns, seed {})",
-        proof.culprit,
+        "\nwithout {culprit} ({held} of {} turns, seed {})",
         proof.turns.len(),
         proof.seed
     )?;

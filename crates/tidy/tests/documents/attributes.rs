@@ -52,7 +52,12 @@ impl Serde {
             "skip" | "skip_serializing" => self.skip = true,
             "skip_serializing_if" | "default" => self.may_lack = true,
             // These are about reading.
-            "alias" | "try_from" | "from" | "bound" | "deny_unknown_fields" => (),
+            "alias"
+            | "try_from"
+            | "from"
+            | "bound"
+            | "deny_unknown_fields"
+            | "deserialize_with" => (),
             other => panic!("the attribute `{other}` of serde is not known here"),
         }
     }
