@@ -1,6 +1,6 @@
 //! Measures what following requests costs: fio at its highest rate on a loop disk, in turns with the eBPF programs of
 //! `assay blame` at their tracepoints and without. How long the programs themselves run is what the kernel measures of them
-//! in runs of their own, since it makes them slower.
+//! in runs of their own, since it makes them slower: on all disks of the host, reading its clock included.
 
 use std::iter::repeat_with;
 use std::path::Path;

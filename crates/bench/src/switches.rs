@@ -61,6 +61,7 @@ pub(crate) fn measure(rounds: usize) -> Result<Vec<Figure>, Failure> {
         figure("a switch with its wake-up, watched, beyond empty programs", &watched)?,
     ];
     figures.iter_mut().for_each(|figure| figure.remarks.push(remark.clone()));
+    // Of programs on all CPUs, while only these switches are counted.
     figures.extend([
         figure("the same, not watched, by the kernel's clock of the programs", &unwatched_inside)?,
         figure("the same, watched, by the kernel's clock of the programs", &watched_inside)?,

@@ -48,7 +48,7 @@ pub struct Target {
     pub classes: Vec<u32>,
 }
 
-/// Everything that was counted for a target, for each CPU that had an event.
+/// Everything that was counted for a target, for each CPU that had an event or to which a waiting thread was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
     /// By CPU number, in order.

@@ -33,7 +33,7 @@ INLINE void heal(struct settings *s, struct cpu *c, __u32 cpu, struct task_struc
 		charge(s, c, cpu, then, steal);
 	if (prev->pid)
 		leave_idle(c, c->last);
-	/* At the first event of a CPU nothing is charged yet. */
+	/* At the first event of a CPU nothing is charged yet, unless a thread was moved there. */
 	if (t && t->waits)
 		leave(s, t, cpu, c->last ? c->last : then);
 	else if (t && SLOT(from))

@@ -1,7 +1,7 @@
 //! CPU affinity of threads, and the CPU on which they last ran.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::root::Root;
@@ -15,31 +15,47 @@ type Mask = [u64; MAX_CPUS / 64];
 /// Binds the calling thread, and threads that it starts from then on, to these CPUs
 /// (sched_setaffinity(2)).
 pub fn bind_self(cpus: &[u16]) -> Result<(), Error> {
+    bind_thread(0, cpus, Path::new("/proc/self"))
+}
+
+/// Binds a thread to these CPUs.
+pub fn bind(thread: u32, cpus: &[u16]) -> Result<(), Error> {
+    let path = PathBuf::from(format!("/proc/{thread}"));
+    let id =
+        known_id(thread).ok_or_else(|| Error::unexpected("sched_setaffinity", &path, NO_THREAD))?;
+    bind_thread(id, cpus, &path)
+}
+
+const NO_THREAD: &str = "no such process id";
+
+fn known_id(thread: u32) -> Option<i32> {
+    i32::try_from(thread).ok().filter(|id| *id > 0)
+}
+
+/// 0 is this thread.
+fn bind_thread(id: i32, cpus: &[u16], path: &Path) -> Result<(), Error> {
     let mut mask: Mask = [0; MAX_CPUS / 64];
     for cpu in cpus {
         if let Some(word) = mask.get_mut(usize::from(*cpu) / 64) {
             *word |= 1 << (cpu % 64);
         }
     }
-    // SAFETY: the mask lives through the call and its length is passed; 0 is this thread.
+    // SAFETY: the mask lives through the call and its length is passed.
     let answer = unsafe {
-        libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), &raw const mask)
+        libc::syscall(libc::SYS_sched_setaffinity, id, size_of::<Mask>(), &raw const mask)
     };
     if answer == 0 {
         return Ok(());
     }
     let cause = io::Error::last_os_error();
-    let path = PathBuf::from("/proc/self");
-    Err(Error::new("sched_setaffinity", &path, &cause).with_value(&format!("{cpus:?}")))
+    Err(Error::new("sched_setaffinity", path, &cause).with_value(&format!("{cpus:?}")))
 }
 
 /// The CPUs that a thread may run on, with its cpuset applied (sched_getaffinity(2)).
 pub fn allowed_cpus(pid: u32) -> Result<Vec<u16>, Error> {
     let path = PathBuf::from(format!("/proc/{pid}"));
-    let id = i32::try_from(pid)
-        .ok()
-        .filter(|id| *id > 0)
-        .ok_or_else(|| Error::unexpected("sched_getaffinity", &path, "no such process id"))?;
+    let id =
+        known_id(pid).ok_or_else(|| Error::unexpected("sched_getaffinity", &path, NO_THREAD))?;
     let mut mask: Mask = [0; MAX_CPUS / 64];
     // SAFETY: the kernel writes no more than the length passed, which is the mask's.
     let answer =

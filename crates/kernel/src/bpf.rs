@@ -136,7 +136,7 @@ fn load_logged(
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }
 
-/// Calls bpf(2) with one command and the start of its `union bpf_attr`.
+/// Calls bpf(2) with one command and the start of its `union bpf_attr`. What the kernel writes there is a `Cell`.
 pub(crate) fn call<T>(command: libc::c_long, request: &T) -> io::Result<libc::c_long> {
     // SAFETY: `request` has the layout that `command` expects and its true size, and everything it
     // points to lives through the call.

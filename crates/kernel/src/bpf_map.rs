@@ -1,5 +1,6 @@
 //! Maps of bpf(2): memory that eBPF programs and this process share, by key.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
@@ -47,7 +48,8 @@ struct Batch {
     last: u64,
     keys: u64,
     values: u64,
-    count: u32,
+    /// The kernel writes how many it has read.
+    count: Cell<u32>,
     map: u32,
     entry_flags: u64,
     flags: u64,
@@ -110,7 +112,7 @@ impl BpfMap {
             last: std::ptr::from_mut(&mut last) as u64,
             keys: keys.as_mut_ptr() as u64,
             values: values.as_mut_ptr() as u64,
-            count: self.shape.entries,
+            count: Cell::new(self.shape.entries),
             map: self.descriptor.as_raw_fd() as u32,
             entry_flags: 0,
             flags: 0,

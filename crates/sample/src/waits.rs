@@ -2,6 +2,7 @@
 
 mod classes;
 mod hierarchy;
+mod visitor;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,9 +12,10 @@ use assay_bpf::{BLAME, BLAME_FEW, FEW, Programs};
 use assay_kernel::bpf_info::Ran;
 use assay_kernel::bpf_map::BpfMap;
 use assay_kernel::parse::cgroups::process_groups;
-use assay_kernel::{Error, Root, affinity};
+use assay_kernel::{Error, Root};
 
 use classes::Classes;
+use visitor::Visitor;
 
 pub use hierarchy::CpuHierarchy;
 
@@ -31,6 +33,7 @@ pub struct WaitWatch {
     started: Instant,
     /// How long it counted, once it has been stopped.
     length: Option<Duration>,
+    visitor: Option<Visitor>,
 }
 
 impl WaitWatch {
@@ -80,7 +83,14 @@ impl WaitWatch {
         for (id, place) in &classes.numbers {
             groups.set(&id.to_ne_bytes(), &place.to_ne_bytes()).map_err(refused)?;
         }
-        Ok(Self { programs, classes, process, started: Instant::now(), length: None })
+        Ok(Self {
+            programs,
+            classes,
+            process,
+            started: Instant::now(),
+            length: None,
+            visitor: None,
+        })
     }
 
     /// From now on events count, on all CPUs at once.
@@ -90,7 +100,7 @@ impl WaitWatch {
     pub fn start(&mut self) -> Result<(), Error> {
         self.started = Instant::now();
         self.enable(true)?;
-        visit_cpus();
+        self.visitor = Visitor::start();
         Ok(())
     }
 
@@ -112,6 +122,7 @@ impl WaitWatch {
     /// The kernel refuses to switch the programs off.
     pub fn stop(&mut self) -> Result<(), Error> {
         self.enable(false)?;
+        self.visitor = None;
         self.length = Some(self.elapsed());
         Ok(())
     }
@@ -162,13 +173,4 @@ impl WaitWatch {
         settings.extend(self.classes.limited.to_ne_bytes());
         self.programs.map("settings")?.set(&[0; 4], &settings)
     }
-}
-
-/// Makes each CPU switch once, so that the programs know which of them are idle. A CPU on which this process may
-/// not run is known from its next switch on. Nobody waits for that: a CPU may be busy for ever.
-fn visit_cpus() {
-    let cpus = affinity::allowed_cpus(std::process::id()).unwrap_or_default();
-    let visit = move || cpus.iter().for_each(|cpu| drop(affinity::bind_self(&[*cpu])));
-    // Without that thread CPUs are known later.
-    let _ = std::thread::Builder::new().spawn(visit);
 }

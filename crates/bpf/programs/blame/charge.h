@@ -132,9 +132,11 @@ static __noinline void charge(struct settings *s, struct cpu *c, __u32 cpu, __u6
 		c->first = now;
 		c->interrupts_taken = c->interrupts;
 		c->steal_taken = steal_total;
+		/* What runs is known from the first switch on. */
+		if (!c->switches && !c->hidden_switches)
+			c->running = UNSEEN;
 		/* A thread that was moved here may wait already. */
-		if (!c->last)
-			c->last = now;
+		__sync_val_compare_and_swap(&c->last, 0, now);
 	}
 	if ((__s64)(now - c->last) <= 0)
 		return;
