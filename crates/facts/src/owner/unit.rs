@@ -10,7 +10,7 @@ pub(super) fn is_unit(name: &str) -> bool {
 }
 
 /// `\x2d` is a dash. What gives no text stays as it is, and so does what gives a newline or another control character: the
-/// kernel refuses one in the name of a group, and whoever may name a unit would write lines of his own into a page.
+/// kernel refuses one in the name of a group, and a user who names a unit would write lines of his own into a page.
 pub(super) fn unescape(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name;
