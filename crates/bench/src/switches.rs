@@ -105,10 +105,10 @@ fn with(root: &Root, hierarchy: &CpuHierarchy, attached: Attached) -> Result<Swi
     }
 }
 
-fn passed(told: impl Fn() -> Option<Ran>) -> Result<Switch, Failure> {
-    let before = ran(told())?.ns;
+fn passed(counted: impl Fn() -> Option<Ran>) -> Result<Switch, Failure> {
+    let before = ran(counted())?.ns;
     let passing = ping_pong()?;
-    let inside = (ran(told())?.ns - before) as f64 / SWITCHES as f64;
+    let inside = (ran(counted())?.ns - before) as f64 / SWITCHES as f64;
     Ok(Switch { passing, inside })
 }
 

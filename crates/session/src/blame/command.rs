@@ -91,7 +91,7 @@ struct CommandWatcher<'c> {
 
 /// What the watcher does at present.
 enum Stage<'c> {
-    Attributing(WaitWatch),
+    Attributing(Box<WaitWatch>),
     Proving(Box<Experiment<'c>>),
     Idle,
 }
@@ -163,7 +163,7 @@ impl Watcher for CommandWatcher<'_> {
         let waiting = Waiting { group: Some(self.group.clone()), process: None };
         let lever = self.options.prove.as_ref().map(|prove| prove.lever(self.place, &waiting));
         self.lever = lever.transpose().map_err(|error| lacking(&error))?;
-        self.stage = Stage::Attributing(self.attach()?);
+        self.stage = Stage::Attributing(Box::new(self.attach()?));
         Ok(())
     }
 
@@ -172,7 +172,7 @@ impl Watcher for CommandWatcher<'_> {
             Stage::Attributing(watch) => {
                 let left = self.options.length.map(|length| length.saturating_sub(watch.elapsed()));
                 if left == Some(Duration::ZERO) && !is_ending {
-                    return self.conclude(watch);
+                    return self.conclude(*watch);
                 }
                 self.stage = Stage::Attributing(watch);
                 Next::Within(left.filter(|_| !is_ending).unwrap_or(Duration::MAX))
@@ -199,7 +199,7 @@ impl Watcher for CommandWatcher<'_> {
 
     fn end(&mut self) {
         if let Stage::Attributing(watch) = std::mem::replace(&mut self.stage, Stage::Idle) {
-            self.answer = Some(one_answer(self.place.root, self.place.hierarchy, watch));
+            self.answer = Some(one_answer(self.place.root, self.place.hierarchy, *watch));
         }
     }
 }

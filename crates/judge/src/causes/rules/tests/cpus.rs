@@ -152,7 +152,7 @@ fn what_could_not_be_judged_is_held_against_the_margin() {
     };
     assert_eq!(state(0.5), Some(ProofState::Proven));
     assert_eq!(state(0.1), Some(Contributes));
-    assert_eq!(state(0.01), Some(Excluded));
+    assert_eq!(state(0.01), None, "threads may have moved away from the others");
 }
 
 /// Any mixture of the three, in phases that the sums of a repeat do not show.
