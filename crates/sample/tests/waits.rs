@@ -147,7 +147,7 @@ fn a_watch_may_begin_while_threads_are_moved() {
     let mover = Command::new("sh").args(["-c", &script]).spawn().unwrap();
     // Without a group of its own.
     let _mover = Running { directory: moved.directory.join("none"), threads: vec![mover] };
-    for _ in 0..4 {
+    for _ in 0..12 {
         let group = [path("moved")];
         let mut watch = WaitWatch::on_groups(&Root::real(), &hierarchy, &group).unwrap();
         watch.start().unwrap();
