@@ -22,19 +22,12 @@ pub struct Case {
     pub run: Run,
     /// What it may do to the rest of the machine while it runs, said before; `None` if it is harmless.
     pub warning: Option<&'static str>,
-    /// Why an emulated machine cannot decide it, whatever its kernel does; `None` if it can.
-    pub beyond_emulation: Option<&'static str>,
 }
 
 impl Case {
     /// The same with this warning.
     pub(crate) const fn warning(self, warning: &'static str) -> Self {
         Self { warning: Some(warning), ..self }
-    }
-
-    /// The same, not to be run on an emulated machine for this reason.
-    pub(crate) const fn beyond_emulation(self, why: &'static str) -> Self {
-        Self { beyond_emulation: Some(why), ..self }
     }
 }
 
@@ -76,15 +69,6 @@ impl Topic {
         run: Run,
     ) -> Case {
         let Self { controller, documented, needs } = self;
-        Case {
-            controller,
-            behaviour,
-            promise,
-            documented,
-            needs,
-            run,
-            warning: None,
-            beyond_emulation: None,
-        }
+        Case { controller, behaviour, promise, documented, needs, run, warning: None }
     }
 }

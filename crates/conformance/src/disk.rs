@@ -13,6 +13,15 @@ use crate::fixture::Fixture;
 /// reading memory twice.
 const IMAGES: &str = "/var/tmp";
 
+/// Four requests at a time, of which a timer ends each after 5 ms: 800 a second, which an emulated CPU can
+/// ask for (Documentation/block/null_blk.rst).
+const NULL_DISK: [(&str, &str); 4] = [
+    ("submit_queues", "1"),
+    ("hw_queue_depth", "4"),
+    ("irqmode", "2"),
+    ("completion_nsec", "5000000"),
+];
+
 impl Fixture<'_> {
     /// A loop disk of `size` that reads as zeros, for cases in which speed and content do not
     /// matter: it costs nothing to create. It is removed when the case ends.
@@ -31,9 +40,29 @@ impl Fixture<'_> {
         scheduler: &str,
         queue: &[(&str, &str)],
     ) -> Result<ScratchDisk, Error> {
+        self.scratch(Source::Loop { image_dir: IMAGES.into(), size }, scheduler, queue)
+    }
+
+    /// The same on a null_blk: reads take a fixed time and no CPU time to speak of, and return nothing.
+    pub fn null_disk(
+        &mut self,
+        size: Bytes,
+        scheduler: &str,
+        queue: &[(&str, &str)],
+    ) -> Result<ScratchDisk, Error> {
+        let options = NULL_DISK.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        self.scratch(Source::NullBlk { size, options }, scheduler, queue)
+    }
+
+    fn scratch(
+        &mut self,
+        source: Source,
+        scheduler: &str,
+        queue: &[(&str, &str)],
+    ) -> Result<ScratchDisk, Error> {
         let spec = ScratchSpec {
             name: "conform".to_owned(),
-            source: Source::Loop { image_dir: IMAGES.into(), size },
+            source,
             format: Format::None,
             partitions: 0,
             scheduler: Some(scheduler.to_owned()),

@@ -114,8 +114,8 @@ fn record(case: &Case, outcome: Outcome, took: Duration) -> CaseRecord {
 
 /// Runs one case as far as the host allows. Errors become `void`.
 fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> Outcome {
-    if let Some(outcome) = known_before(case, &request.facts) {
-        return outcome;
+    if let Some(why) = case.needs.iter().find_map(|need| need.lacking(&request.facts)) {
+        return Outcome::not_available(why);
     }
     let limits = Limits::new(&request.facts, request.patience);
     let top = format!("assay-conform-{}", request.id);
@@ -152,15 +152,6 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
         (false, Err(Stop::NotAvailable(why))) => Outcome::not_available(why),
         (false, Err(Stop::Failed(error))) => failed(&request.facts, &error),
     }
-}
-
-/// What is known without running the case: the host lacks something, or its time is not real.
-fn known_before(case: &Case, facts: &HostFacts) -> Option<Outcome> {
-    if let Some(why) = case.needs.iter().find_map(|need| need.lacking(facts)) {
-        return Some(Outcome::not_available(why));
-    }
-    let why = case.beyond_emulation.filter(|_| facts.is_emulated())?;
-    Some(Outcome::void(format!("not run, since this machine is emulated: {why}")))
 }
 
 /// A case that could not be carried out. A missing privilege shows nothing about the kernel.
@@ -213,31 +204,4 @@ fn lacking_file(fixture: &Fixture, file: &str) -> Option<String> {
     let version = fixture.version();
     (!fixture.has("", file))
         .then(|| format!("this kernel has no {file} in a group of cgroup {version}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use assay_test_support::hosts::host;
-
-    use super::*;
-    use crate::outcome::Verdict;
-
-    #[test]
-    fn what_emulation_cannot_decide_is_not_run_there() {
-        let facts = |machine: &str| HostFacts {
-            virtual_machine: Some(machine.to_owned()),
-            effective_user: 0,
-            ..host(true)
-        };
-        let open = Case { needs: &[Need::Root], ..*crate::all().next().unwrap() };
-        let timed = open.beyond_emulation("its clock is not real");
-        assert_eq!(known_before(&timed, &facts("KVM")), None);
-        assert_eq!(known_before(&open, &facts("QEMU")), None);
-        let outcome = known_before(&timed, &facts("QEMU")).unwrap();
-        assert_eq!(outcome.verdict, Verdict::Void);
-        assert!(outcome.reason.ends_with("emulated: its clock is not real"), "{}", outcome.reason);
-        // A host that lacks something says so first.
-        let user = HostFacts { effective_user: 1, ..facts("QEMU") };
-        assert_eq!(known_before(&timed, &user).unwrap().verdict, Verdict::NotAvailable);
-    }
 }

@@ -1,5 +1,6 @@
 //! io (blkio on v1): caps, weights, classes and counters, on a disk created for the case.
 
+mod backlog;
 mod cap;
 mod class;
 mod cost;
@@ -42,12 +43,6 @@ const CLASS: Topic =
         Need::Loop,
         Need::FileBy("blkio.prio.class", "io.prio.class"),
     ]);
-
-/// Why an emulated machine says nothing about these cases, and could even call a pool that caps groups kept.
-const FULL_POOL: &str =
-    "groups fill BFQ's pool only where the disk is slower than the CPU that reads";
-const PAUSES: &str = "whether BFQ waits for a reader depends on the milliseconds for which it pauses, \
-                      and these are those of the host's CPUs";
 
 const COST: Topic =
     IO.needing(&[Need::OnV2("io"), Need::Root, Need::Loop, Need::File("io.weight")]);
@@ -103,34 +98,26 @@ pub(super) const CASES: &[Case] = &[
         "BFQ weights take nothing from groups that together leave the disk partly idle.",
         weight::bfq_room,
     ),
-    BFQ
-        .case(
-            "bfq-weights-hold-beyond-its-pool",
-            "Groups that want more requests than BFQ's pool of 256 holds get disk time by weight.",
-            scheduler::small_pool,
-        )
-        .beyond_emulation(FULL_POOL),
-    BFQ
-        .case(
-            "bfq-weights-hold-within-its-pool",
-            "The same groups with a pool that holds all of their requests get disk time by weight.",
-            scheduler::large_pool,
-        )
-        .beyond_emulation(FULL_POOL),
-    BFQ
-        .case(
-            "bfq-weights-hold-after-pauses",
-            "Groups get disk time by weight again after one of their readers was held up several times.",
-            pauses::weights,
-        )
-        .beyond_emulation(PAUSES),
-    BFQ
-        .case(
-            "bfq-equal-weights-hold-after-pauses",
-            "The same with equal weights: each group gets as much as the others.",
-            pauses::equal,
-        )
-        .beyond_emulation(PAUSES),
+    BFQ.case(
+        "bfq-weights-hold-beyond-its-pool",
+        "Groups that want more requests than BFQ's pool of 256 holds get disk time by weight.",
+        scheduler::small_pool,
+    ),
+    BFQ.case(
+        "bfq-weights-hold-within-its-pool",
+        "The same groups with a pool that holds all of their requests get disk time by weight.",
+        scheduler::large_pool,
+    ),
+    BFQ.case(
+        "bfq-weights-hold-after-pauses",
+        "Groups get disk time by weight again after one of their readers was held up several times.",
+        pauses::weights,
+    ),
+    BFQ.case(
+        "bfq-equal-weights-hold-after-pauses",
+        "The same with equal weights: each group gets as much as the others.",
+        pauses::equal,
+    ),
     BFQ.case(
         "bfq-weights-do-nothing-under-none",
         "Without a scheduler, BFQ weights 1:8 do not divide the disk.",

@@ -23,6 +23,7 @@ pub(super) fn set(
     if let Some(scheduler) = &spec.scheduler {
         let path = queue.join("scheduler");
         ledger.write_file(root, &path, scheduler).map_err(|error| explain(root, &path, error))?;
+        refuse_ignored(root, &path, scheduler)?;
     }
     for (name, value) in &spec.queue {
         let path = queue.join(checked(name)?);
@@ -33,6 +34,17 @@ pub(super) fn set(
         ledger.write_file(root, &path, value)?;
     }
     Ok(())
+}
+
+/// Linux 5.10 accepts every name for a queue that takes no scheduler, such as that of a loop disk, and changes
+/// nothing (`elv_iosched_store` of block/elevator.c); it then shows `none` without a list of choices.
+fn refuse_ignored(root: &Root, path: &Path, scheduler: &str) -> Result<(), Error> {
+    if scheduler == "none" || root.read_trimmed(path)? != "none" {
+        return Ok(());
+    }
+    let hint =
+        "this kernel gives this disk no scheduler and ignores the name: use another kind of disk";
+    Err(Error::unexpected("set", path, hint).with_value(scheduler))
 }
 
 fn explain(root: &Root, path: &Path, error: Error) -> Error {
@@ -106,6 +118,18 @@ mod tests {
         assert_eq!(ledger.restore(&root), []);
         assert_eq!((value("scheduler"), value("nr_requests")), ("none".into(), "64".into()));
         assert_eq!(value("iosched/low_latency"), "1");
+    }
+
+    #[test]
+    fn a_scheduler_that_the_kernel_ignores_is_refused() {
+        let (_tree, root) = tree();
+        let path = Path::new("/sys/block/sda/queue/scheduler");
+        let error = refuse_ignored(&root, path, "bfq").unwrap_err();
+        assert_eq!(error.value.as_deref(), Some("bfq"));
+        assert!(error.to_string().contains("no scheduler"), "{error}");
+        refuse_ignored(&root, path, "none").unwrap();
+        root.write(path, "mq-deadline kyber [bfq] none").unwrap();
+        refuse_ignored(&root, path, "bfq").unwrap();
     }
 
     #[test]

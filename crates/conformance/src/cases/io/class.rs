@@ -1,12 +1,12 @@
 //! io.prio.class: the I/O class of a group's requests.
 
-use super::disk::{count, reader, scheduled, start_reading};
+use super::disk::{count, paced, reader, start_reading};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
 use crate::outcome::{Outcome, Stop};
 
 pub(super) fn idle(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let disk = scheduled(fixture, "bfq", &[("iosched/low_latency", "0")])?;
+    let disk = paced(fixture, "bfq", &[("iosched/low_latency", "0")])?;
     let file = fixture.by_version("blkio.prio.class", "io.prio.class");
     let mut probes = Vec::new();
     for class in ["idle", "restrict-to-be"] {

@@ -2,7 +2,7 @@
 
 use assay_kernel::Error;
 
-use super::disk::{Disk, count, reader, scheduled, start_reading};
+use super::disk::{Disk, count, paced, reader, start_reading};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
 use crate::outcome::{Outcome, Stop, Verdict};
@@ -52,7 +52,7 @@ pub(super) fn configure(
 }
 
 fn rates(fixture: &mut Fixture, rate: Rate, enable: bool) -> Result<Vec<Window>, Stop> {
-    let disk = scheduled(fixture, "none", &[])?;
+    let disk = paced(fixture, "none", &[])?;
     let model =
         "rbps=1048576000 rseqiops=100 rrandiops=100 wbps=1048576000 wseqiops=10 wrandiops=10";
     configure(fixture, &disk, enable, model)?;

@@ -25,13 +25,29 @@ pub(super) fn blank(fixture: &mut Fixture) -> Result<Disk, Error> {
     Ok(Disk { numbers: numbers(&disk.node)?, node: disk.node.display().to_string() })
 }
 
-/// A disk full of data under this scheduler, which may not be available.
-pub(super) fn scheduled(
+/// A disk under this scheduler, which may not be available. It has a rate of its own where the kernel has
+/// null_blk, so that readers wait for the disk and not for the CPU that moves their data; else it is a loop disk
+/// full of data.
+pub(super) fn paced(
     fixture: &mut Fixture,
     scheduler: &str,
     queue: &[(&str, &str)],
 ) -> Result<Disk, Stop> {
-    match fixture.loop_disk(Bytes::new(SIZE), scheduler, queue) {
+    let size = Bytes::new(SIZE);
+    let made = match fixture.facts().null_blk.reason() {
+        Some(why) if fixture.facts().is_emulated() => {
+            let lacks = format!("an emulated CPU is slower than a loop disk, and {why}");
+            return Err(Stop::not_available(lacks));
+        }
+        Some(_) => fixture.loop_disk(size, scheduler, queue),
+        None => {
+            // What a scheduler of a loop disk has; that of a null_blk of this depth would begin with 8.
+            let pool = Some(("nr_requests", "256")).filter(|_| scheduler != "none");
+            let queue: Vec<_> = pool.into_iter().chain(queue.iter().copied()).collect();
+            fixture.null_disk(size, scheduler, &queue)
+        }
+    };
+    match made {
         Ok(disk) => Ok(Disk {
             node: disk.device_path.display().to_string(),
             numbers: numbers(&disk.device_path)?,

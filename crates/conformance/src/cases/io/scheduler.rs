@@ -1,18 +1,16 @@
 //! BFQ's weights under the other schedulers, and beside more requests than its pool holds.
 
-use assay_kernel::clock;
-
-use super::disk::{count, scheduled};
-use super::weight::{BACKLOG, FAIR, judge, readers, waited};
+use super::backlog::{decide, readers};
+use super::disk::{count, paced};
+use super::weight::{BACKLOG, FAIR};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::running::Running;
 use crate::windows::Window;
 
 /// Two groups whose BFQ weights are 1:8, under a scheduler without weights.
 fn ignores(fixture: &mut Fixture, scheduler: &'static str) -> Result<Outcome, Stop> {
-    let disk = scheduled(fixture, scheduler, &[])?;
+    let disk = paced(fixture, scheduler, &[])?;
     let file = fixture.by_version("blkio.bfq.weight", "io.bfq.weight");
     let mut probes = readers(fixture, &disk, file, &[100, 800], BACKLOG)?;
     fixture.pause(0.5)?;
@@ -60,19 +58,11 @@ const DEEP: &str = "block=16384 depth=32";
 fn deep(fixture: &mut Fixture, requests: &'static str) -> Result<Outcome, Stop> {
     let queue: Vec<(&str, &str)> =
         [("nr_requests", requests)].into_iter().chain(FAIR.iter().copied()).collect();
-    let disk = scheduled(fixture, "bfq", &queue)?;
+    let disk = paced(fixture, "bfq", &queue)?;
     let file = fixture.by_version("blkio.bfq.weight", "io.bfq.weight");
     let mut probes = readers(fixture, &disk, file, &LADDER, DEEP)?;
-    fixture.pause(0.5)?;
-    let pids: Vec<u32> = probes.iter().map(Running::pid).collect();
-    let (began, before) = (clock::monotonic_ns(), waited(fixture, &pids));
-    let counts = || probes.iter_mut().map(count).collect();
-    fixture.settle(6, &[0.5, 1.0], counts, |windows| {
-        let time = clock::monotonic_ns().saturating_sub(began) as f64;
-        let waiting = waited(fixture, &pids).saturating_sub(before) as f64 / time;
-        let pool = format!("32 requests outstanding in each group, {requests} in the pool");
-        judge(windows, &LADDER, waiting).with(pool)
-    })
+    let pool = format!("32 requests outstanding in each group, {requests} in the pool");
+    Ok(decide(fixture, &mut probes, &LADDER, &[0.5, 1.0])?.with(pool))
 }
 
 pub(super) fn small_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
@@ -85,6 +75,7 @@ pub(super) fn large_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::backlog::judge;
     use super::*;
 
     fn windows(grew: &[f64]) -> Vec<Window> {
@@ -102,9 +93,9 @@ mod tests {
     #[test]
     fn a_pool_that_caps_groups_is_broken() {
         let by_weight = [100.0, 200.0, 400.0, 800.0, 100.0, 200.0, 400.0, 800.0];
-        assert_eq!(judge(&windows(&by_weight), &LADDER, 0.0).verdict, Verdict::Kept);
+        assert_eq!(judge(&windows(&by_weight), &LADDER, &[0.0; 8]).verdict, Verdict::Kept);
         // As BFQ does it since Linux 5.17: 4.8 % instead of 6.7 % for a weight of 200.
         let capped = [110.0, 145.0, 420.0, 830.0, 110.0, 145.0, 420.0, 830.0];
-        assert_eq!(judge(&windows(&capped), &LADDER, 0.0).verdict, Verdict::Broken);
+        assert_eq!(judge(&windows(&capped), &LADDER, &[0.0; 8]).verdict, Verdict::Broken);
     }
 }
