@@ -15,18 +15,19 @@ struct Rate {
     allowed: f64,
     least: f64,
     most: f64,
-    /// Arguments of the probe.
+    /// Arguments of the probe. iocost holds up the thread that asks for more than the model allows (`ioc_rqos_throttle` of
+    /// block/blk-iocost.c), and blocks are counted in between: the more at once, the coarser.
     probe: &'static str,
 }
 
 const READS: Rate =
-    Rate { words: "reads", allowed: 100.0, least: 90.0, most: 110.0, probe: "block=4096 depth=64" };
+    Rate { words: "reads", allowed: 100.0, least: 90.0, most: 110.0, probe: "block=4096 depth=4" };
 const WRITES: Rate = Rate {
     words: "writes",
     allowed: 10.0,
     least: 8.0,
     most: 12.0,
-    probe: "block=4096 depth=64 write=1",
+    probe: "block=4096 depth=4 write=1",
 };
 
 /// Writes both files of iocost for a disk: `qos` after `enable=`, and a linear model.

@@ -62,7 +62,7 @@ fn deep(fixture: &mut Fixture, requests: &'static str) -> Result<Outcome, Stop> 
     let file = fixture.by_version("blkio.bfq.weight", "io.bfq.weight");
     let mut probes = readers(fixture, &disk, file, &LADDER, DEEP)?;
     let pool = format!("32 requests outstanding in each group, {requests} in the pool");
-    Ok(decide(fixture, &mut probes, &LADDER, &[0.5, 1.0])?.with(pool))
+    Ok(decide(fixture, &mut probes, &LADDER, &[1.5])?.with(pool))
 }
 
 pub(super) fn small_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
