@@ -39,8 +39,8 @@ pub(crate) struct Campaign<'c> {
     pub(crate) program: &'c Path,
     pub(crate) folder: &'c Path,
     pub(crate) runs: usize,
-    /// Seconds of each run.
-    pub(crate) seconds: u64,
+    /// Seconds of each run; what each cause takes to be decided if there are none.
+    pub(crate) seconds: Option<u64>,
     /// Only these causes; all if there are none.
     pub(crate) only: &'c [String],
     /// No run is begun that would end later than this.
@@ -65,7 +65,7 @@ pub(crate) fn measure(campaign: &Campaign<'_>) -> Result<Vec<Figure>, Failure> {
     };
     let jobs = Jobs::new((1..=campaign.runs).flat_map(of).collect(), campaign.at_most);
     let table = Mutex::new((Vec::new(), Csv::open(campaign.csv.as_deref(), HEADING)?));
-    let length = Duration::from_secs(campaign.seconds) + AROUND;
+    let length = |job: &Job| Duration::from_secs(job.cause.seconds(campaign.seconds)) + AROUND;
     let pairs = pairs(&gather(&Root::real())?)?;
     let busy = idle_wait::busy()?;
     let each = |cpus: Pair, job: &Job| {
@@ -79,7 +79,7 @@ pub(crate) fn measure(campaign: &Campaign<'_>) -> Result<Vec<Figure>, Failure> {
         table.0.push(row);
         Ok(())
     };
-    let ended = jobs.on_all(&pairs, |_| length, each);
+    let ended = jobs.on_all(&pairs, length, each);
     if signal::interrupted_by().is_none() {
         ended?;
     }
@@ -107,7 +107,7 @@ impl Campaign<'_> {
         std::fs::create_dir(&folder).map_err(|cause| Failure::from_display(&cause))?;
         let assay = Assay::new(self.program, &folder)?;
         let hogs = if with { Hog::start(cause.hogs, cpus)? } else { Vec::new() };
-        let ended = assay.run("run", &study(cause, with, cpus, self.seconds));
+        let ended = assay.run("run", &study(cause, with, cpus, cause.seconds(self.seconds)));
         drop(hogs);
         let run = Run::load(&ended?.0)?;
         // What is left goes with the folder of the bench.

@@ -31,6 +31,9 @@ pub(crate) struct Campaign {
     pub(crate) inside: bool,
 }
 
+/// Seconds of each configuration, unless requested otherwise.
+pub(crate) const SECONDS: u64 = 6;
+
 /// Targets of issue 6.
 const GOAL_ERROR: f64 = 0.05;
 const GOAL_PART: f64 = 0.9;

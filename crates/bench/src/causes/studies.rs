@@ -1,8 +1,8 @@
 //! Studies with and without a cause: a pair for each, which differ in one thing, or the same study with and without
-//! busy processes beside it.
-//!
-//! All but the last take hold on two quiet CPUs and a loop disk. C-CPU-IMBALANCE is not among them: groups that are
-//! bound to different CPUs are void by a check, and the kernel spreads others evenly.
+//! busy processes beside it. They take hold on two quiet CPUs and a loop disk.
+
+mod cpu;
+mod io;
 
 use super::sign::Sign;
 use crate::pairs::Pair;
@@ -12,6 +12,8 @@ pub(super) struct Injected {
     pub(super) code: &'static str,
     /// What differs in runs with it.
     pub(super) what: &'static str,
+    /// Seconds in which a run with it is decided, unless others are requested.
+    pub(super) seconds: u64,
     /// Body of the study with and without it.
     study: fn(bool, Pair) -> String,
     /// CPUs of the pair that each have a busy process beside runs with it.
@@ -20,57 +22,79 @@ pub(super) struct Injected {
     pub(super) sign: Sign,
 }
 
-pub(super) const ALL: [Injected; 7] = [
+pub(super) const ALL: [Injected; 8] = [
     Injected {
         code: "C-CPU-QUOTA",
         what: "a quota of 0.2 CPUs",
-        study: quota,
+        seconds: 6,
+        study: cpu::quota,
         hogs: &[],
         sign: Sign::Fails("quota"),
     },
     Injected {
         code: "C-CPU-OTHERS",
-        what: "two busy processes on the second CPU",
-        study: spinners,
+        what: "two busy processes on the second CPU, where each group has a thread that must stay",
+        seconds: 6,
+        study: cpu::a_thread_on_each,
         hogs: &[1, 1],
         sign: Sign::Fails("others"),
     },
     Injected {
+        code: "C-CPU-IMBALANCE",
+        what: "seven threads of the heaviest group on one CPU and one on the other, instead of four on each",
+        seconds: 6,
+        study: cpu::uneven_threads,
+        hogs: &[],
+        sign: Sign::Gains("other", 1.15),
+    },
+    Injected {
         code: "C-CPU",
         what: "two busy processes on each CPU",
-        study: readers,
+        seconds: 6,
+        study: io::many_requests,
         hogs: &[0, 0, 1, 1],
         sign: Sign::Fails("cpu"),
     },
     Injected {
         code: "C-DEMAND",
         what: "the heaviest group limits itself",
-        study: demand,
+        seconds: 6,
+        study: io::demand,
         hogs: &[],
         sign: Sign::Fails("demand"),
     },
     Injected {
         code: "C-TAG-CAP",
-        what: "a pool of 256 instead of 1024",
-        study: tag_cap,
+        what: "a pool of 64 instead of 1024",
+        seconds: 14,
+        study: io::tag_cap,
         hogs: &[],
-        sign: Sign::Loses("task1", 0.85),
+        sign: Sign::Loses("light", 0.85),
     },
     Injected {
         code: "C-WAKER",
-        what: "the heaviest reader pauses for 20 ms",
-        study: waker,
+        what: "the heaviest reader pauses for 20 ms, and BFQ takes no pause below 100 ms for one without it",
+        seconds: 10,
+        study: io::waker,
         hogs: &[],
         sign: Sign::Gains("task", 1.3),
     },
     Injected {
         code: "C-DEVICE-QUEUE",
         what: "a scheduler that holds nothing back",
-        study: device_queue,
+        seconds: 6,
+        study: io::device_queue,
         hogs: &[],
         sign: Sign::Gains("task1", 1.5),
     },
 ];
+
+impl Injected {
+    /// The length of its runs.
+    pub(super) fn seconds(&self, requested: Option<u64>) -> u64 {
+        requested.unwrap_or(self.seconds)
+    }
+}
 
 /// The study with or without a cause, on a pair of CPUs, with one repeat of this length.
 pub(super) fn study(cause: &Injected, with: bool, cpus: Pair, seconds: u64) -> String {
@@ -82,103 +106,9 @@ pub(super) fn study(cause: &Injected, with: bool, cpus: Pair, seconds: u64) -> S
     )
 }
 
-const BFQ: &str = "\"iosched/low_latency\" = 0, \"iosched/max_budget\" = 512";
-
-/// Enough places for all requests. A loop device takes no more than twice this many.
-const POOL: u32 = 1024;
-
-const IO_PROMISE: &str = "[[promises]]\nmeasure = \"io.bytes\"\nis = \"proportional\"\nto = \"io.weight\"\nwithin = \"10 %\"\n";
-
-fn disk(more: &str, pool: u32) -> String {
-    format!(
-        "[disks.scratch]\nuse = \"loop\"\nsize = \"512 MiB\"\nscheduler = \"bfq\"\n\
-         queue = {{ {BFQ}{more}, nr_requests = {pool} }}\n"
-    )
-}
-
 /// The knob that gives a group a pair of CPUs.
 fn on(cpus: Pair) -> String {
     format!("\"cpuset.cpus\" = \"{},{}\"", cpus[0], cpus[1])
-}
-
-/// Groups that keep so many requests outstanding.
-fn readers_of(count: usize, disk: &str, depth: u32, cpus: Pair) -> String {
-    format!(
-        "{disk}[[groups]]\nname = \"task\"\ncount = {count}\nknobs = {{ \"io.weight\" = [100, 200, 400, 800], {} }}\n\
-         run = \"reader\"\n{}{IO_PROMISE}",
-        on(cpus),
-        reader("reader", depth, "")
-    )
-}
-
-fn reader(name: &str, depth: u32, more: &str) -> String {
-    format!(
-        "[workloads.{name}]\nuse = \"fio\"\nargs = {{ rw = \"randread\", bs = \"4k\", ioengine = \"libaio\", \
-         iodepth = {depth}, direct = 1, size = \"1/8\"{more} }}\n"
-    )
-}
-
-fn readers(_: bool, cpus: Pair) -> String {
-    readers_of(4, &disk("", POOL), 8, cpus)
-}
-
-/// By weight the groups may hold 9, 17, 34 and 68 of 256 requests, and four times as many of 1024. With four groups
-/// instead of eight other mechanisms may give a light one more (docs/results/io-weight-scaling.md).
-fn tag_cap(with: bool, cpus: Pair) -> String {
-    readers_of(8, &disk("", if with { 256 } else { POOL }), 32, cpus)
-}
-
-/// Without idling BFQ gives the device all that it takes, which is more than the groups keep outstanding.
-fn device_queue(with: bool, cpus: Pair) -> String {
-    readers_of(4, &disk(if with { ", \"iosched/slice_idle\" = 0" } else { "" }, POOL), 8, cpus)
-}
-
-/// Three groups read all the time, and one of another weight otherwise.
-fn one_otherwise(weights: [u32; 3], weight: u32, otherwise: &str, cpus: Pair) -> String {
-    let on = on(cpus);
-    format!(
-        "{}[[groups]]\nname = \"task\"\ncount = 3\nknobs = {{ \"io.weight\" = {weights:?}, {on} }}\nrun = \"reader\"\n\
-         [[groups]]\nname = \"other\"\nknobs = {{ \"io.weight\" = {weight}, {on} }}\nrun = \"other\"\n{}{}{IO_PROMISE}",
-        disk("", POOL),
-        reader("reader", 8, ""),
-        reader("other", 8, otherwise)
-    )
-}
-
-/// BFQ takes a queue for the waker of a process that comes back after pauses longer than `slice_idle`, which is 8 ms
-/// (docs/findings/bfq-waker.md, L8).
-fn waker(with: bool, cpus: Pair) -> String {
-    let pauses = if with { ", thinktime = 20000, thinktime_iotime = 200000" } else { "" };
-    one_otherwise([100, 200, 400], 800, pauses, cpus)
-}
-
-fn demand(with: bool, cpus: Pair) -> String {
-    one_otherwise([100, 200, 400], 800, if with { ", rate_iops = 200" } else { "" }, cpus)
-}
-
-/// Groups of two threads, the last two with these knobs.
-fn spinning(cpus: Pair, knobs: &str) -> String {
-    let on = on(cpus);
-    let group = |name: &str, count: usize, knobs: &str| {
-        format!(
-            "[[groups]]\nname = \"{name}\"\ncount = {count}\nknobs = {{ \"cpu.weight\" = 100, \
-             {on}{knobs} }}\nrun = \"spin\"\n"
-        )
-    };
-    format!(
-        "{}{}[workloads.spin]\nuse = \"spin\"\nargs = {{ threads = 2 }}\n[[promises]]\nmeasure = \"cpu.time\"\n\
-         is = \"proportional\"\nto = \"cpu.weight\"\nwithin = \"10 %\"\n",
-        group("task", 1, ""),
-        group("other", 2, knobs)
-    )
-}
-
-fn spinners(_: bool, cpus: Pair) -> String {
-    spinning(cpus, "")
-}
-
-fn quota(with: bool, cpus: Pair) -> String {
-    spinning(cpus, if with { ", \"cpu.max\" = \"20000 100000\"" } else { "" })
 }
 
 #[cfg(test)]
@@ -191,7 +121,7 @@ mod tests {
             assert!(assay_judge::cause_entry(cause.code).is_some(), "{}", cause.code);
             for with in [true, false] {
                 let nothing = |_: &str| Err("no files here".to_owned());
-                let study = study(cause, with, [2, 3], 4);
+                let study = study(cause, with, [2, 3], cause.seconds(None));
                 let (_, findings) = assay_study::parse("cause", &study, &nothing);
                 let errors: Vec<String> = findings
                     .into_iter()
@@ -199,6 +129,21 @@ mod tests {
                     .collect();
                 assert_eq!(errors, Vec::<String>::new());
             }
+        }
+    }
+
+    #[test]
+    fn a_requested_length_goes_before_the_usual_one() {
+        let text = |requested| study(&ALL[0], true, [0, 1], ALL[0].seconds(requested));
+        assert!(text(None).contains("at_most = \"6 s\""));
+        assert!(text(Some(30)).contains("at_most = \"30 s\""));
+    }
+
+    #[test]
+    fn what_is_put_in_makes_the_study_another_or_is_beside_it() {
+        for cause in &ALL {
+            let [with, without] = [true, false].map(|with| (cause.study)(with, [0, 1]));
+            assert_eq!(with == without, !cause.hogs.is_empty(), "{}", cause.code);
         }
     }
 }
