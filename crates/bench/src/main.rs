@@ -83,9 +83,9 @@ struct Arguments {
     /// Configurations to predict and run; a family has five, which differ in the number of groups
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     configs: u32,
-    /// Seconds of each configuration, or of each run with and without a cause
-    #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u64).range(3..))]
-    seconds: u64,
+    /// Seconds of each configuration (6 unless given), or of each run with and without a cause (what each takes to be decided)
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(3..))]
+    seconds: Option<u64>,
     /// Seed of the configurations
     #[arg(long, value_name = "N", default_value_t = 20261121)]
     seed: u64,
@@ -255,7 +255,7 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
     if arguments.only == Some(Part::Predict) {
         let campaign = Campaign {
             configurations: arguments.configs as usize,
-            seconds: arguments.seconds,
+            seconds: arguments.seconds.unwrap_or(predict::SECONDS),
             seed: arguments.seed,
             inside: arguments.inside,
         };
