@@ -100,7 +100,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     BFQ.case(
         "bfq-weights-hold-beyond-its-pool",
-        "Groups that want more requests than BFQ's pool of 256 holds get disk time by weight.",
+        "Groups that want more requests than BFQ's pool holds get disk time by weight.",
         scheduler::small_pool,
     ),
     BFQ.case(
