@@ -1,12 +1,13 @@
 //! `io file=PATH size=BYTES block=BYTES depth=N pace=OPS write=0|1`: reads random blocks of a file with
 //! direct I/O, or writes zeros to them. `read N` does so with N blocks one after the other and prints
 //! `did N`. `go` does so continuously, with `depth` blocks in flight and at most `pace` blocks per second
-//! unless that is 0; from then on `count` prints the number of blocks that are done, `count N`.
+//! unless that is 0; from then on `count` prints the number of blocks that are done, `count N`, or why the reader
+//! has ended, `failed WHY`.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use assay_kernel::Error;
@@ -50,20 +51,26 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
     let mut disk = Some(DirectIo::open(path, direction, block, depth).map_err(wrong)?);
     let mut offsets = Some(RandomOffsets::new(arguments.number("size", 1 << 20)?, block as u64));
     let count = Arc::new(AtomicU64::new(0));
+    let failed = Arc::new(OnceLock::new());
     print(out, "ready")?;
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|cause| cause.to_string())?;
         match line.split_once(' ') {
             None if line == "go" => {
                 if let (Some(disk), Some(offsets)) = (disk.take(), offsets.take()) {
-                    let count = Arc::clone(&count);
-                    std::thread::spawn(move || go_on(disk, offsets, depth, pace, end, &count));
+                    let (count, failed) = (Arc::clone(&count), Arc::clone(&failed));
+                    std::thread::spawn(move || {
+                        if let Err(error) = go_on(disk, offsets, depth, pace, end, &count) {
+                            let _ = failed.set(error.to_string().replace('\n', " "));
+                        }
+                    });
                 }
                 print(out, "going")?;
             }
-            None if line == "count" => {
-                print(out, &format!("count {}", count.load(Ordering::Relaxed)))?;
-            }
+            None if line == "count" => match failed.get() {
+                Some(why) => print(out, &format!("failed {why}"))?,
+                None => print(out, &format!("count {}", count.load(Ordering::Relaxed)))?,
+            },
             Some(("read", number)) => {
                 let number: u64 =
                     number.parse().map_err(|_| format!("`{line}`: invalid number"))?;
@@ -86,7 +93,7 @@ fn one_by_one(disk: &mut DirectIo, offsets: &mut RandomOffsets, number: u64) -> 
     Ok(())
 }
 
-/// Ends with the first one that fails, so that a broken disk shows as a count that stops growing.
+/// Ends with the first one that fails: a reader that does no more must not count as one that gets nothing.
 fn go_on(
     mut disk: DirectIo,
     mut offsets: RandomOffsets,
@@ -94,28 +101,28 @@ fn go_on(
     pace: u32,
     end: Instant,
     count: &AtomicU64,
-) {
-    if (0..depth).any(|slot| disk.start(slot, offsets.next()).is_err()) {
-        return;
+) -> Result<(), Error> {
+    for slot in 0..depth {
+        disk.start(slot, offsets.next())?;
     }
     let interval = Duration::from_secs(1).checked_div(pace);
     let mut next = Instant::now();
     while Instant::now() < end {
         let ended = match disk.ended() {
-            Ok(ended) => ended,
             // It was stopped and continued.
             Err(error) if error.is(Errno::INTR) => continue,
-            Err(_) => return,
+            ended => ended?,
         };
         count.fetch_add(ended.len() as u64, Ordering::Relaxed);
         if let Some(interval) = interval {
             next += interval;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
         }
-        if ended.into_iter().any(|slot| disk.start(slot, offsets.next()).is_err()) {
-            return;
+        for slot in ended {
+            disk.start(slot, offsets.next())?;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
