@@ -41,6 +41,19 @@ impl Resolved {
     }
 }
 
+impl Dir {
+    /// Opens a directory that nobody but root, this user and the caller of sudo can have put where it is, or write to: a link is
+    /// followed only where nobody else can make one. Others may write to a directory on the way: what they put there is theirs.
+    pub fn open_guarded(path: &Path) -> Result<Self, Error> {
+        let way = find("open", path)?;
+        let dir = way.dir("open")?.dir(&way.name)?;
+        if dir.is_guarded() {
+            return Ok(dir);
+        }
+        Err(Error::refused("open", path, "others can put something else there"))
+    }
+}
+
 /// Resolves a path up to its last name.
 pub(crate) fn find(verb: &'static str, path: &Path) -> Result<Resolved, Error> {
     let wrong = |cause: Errno| Error::new(verb, path, cause);

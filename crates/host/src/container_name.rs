@@ -1,21 +1,25 @@
 //! The names that users have given to containers and pods, from the files in which runtimes keep them. No
 //! runtime is asked: it may not answer, and asking it is a program and a socket.
 
-use std::cell::{OnceCell, RefCell};
+mod folders;
+
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::Path;
-use std::rc::Rc;
 
 use assay_facts::owner::{Claimant, Container, Owner, Pod, Runtime};
-use assay_files::Dir;
 use assay_kernel::Root;
 use assay_kernel::parse::keyed;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+
+use folders::Folders;
 
 /// No runtime writes longer files about a container.
 const LIMIT: u64 = 1 << 20;
+
+/// A list of all containers may be as long: some ten thousand of them.
+const LONGEST_LIST: u64 = 16 << 20;
 
 /// Of a name this much is kept: it may be anyone's.
 const LONGEST: usize = 128;
@@ -27,8 +31,12 @@ const STORAGE: [&str; 2] = [
     "/var/lib/containers/storage/overlay-containers",
     "/run/containers/storage/overlay-containers",
 ];
-/// Bundles of containerd, in a folder for each of its namespaces.
-const CONTAINERD: &str = "/run/containerd/io.containerd.runtime.v2.task";
+/// Bundles of containerd, in a folder for each of its namespaces: its own, and where k3s (RKE2 as well) and k0s start it.
+const CONTAINERD: [&str; 3] = [
+    "/run/containerd/io.containerd.runtime.v2.task",
+    "/run/k3s/containerd/io.containerd.runtime.v2.task",
+    "/run/k0s/containerd/io.containerd.runtime.v2.task",
+];
 /// Logs of pods: `NAMESPACE_NAME_UID`.
 const PODS: &str = "/var/log/pods";
 
@@ -49,32 +57,31 @@ type ById = HashMap<String, String>;
 /// The names found on this host. A file or folder about all containers is read once, however many ask.
 pub(crate) struct Names<'r> {
     root: &'r Root,
+    folders: Folders<'r>,
     /// Names of Podman's containers, which it keeps only in the list of all of them.
     stored: OnceCell<ById>,
     /// The same of the user of this process, with the user.
     own: OnceCell<Option<(u32, ById)>>,
     /// Folders of containerd's namespaces.
-    namespaces: OnceCell<Vec<OsString>>,
+    namespaces: OnceCell<Vec<(&'static str, OsString)>>,
     pods: OnceCell<ById>,
-    /// Folders of runtimes; none where others may write.
-    folders: RefCell<HashMap<String, Option<Rc<Dir>>>>,
-    /// Files and folders that were opened.
-    #[cfg(test)]
-    opened: std::cell::Cell<usize>,
 }
 
 impl<'r> Names<'r> {
     pub(crate) fn new(root: &'r Root) -> Self {
         Self {
             root,
+            folders: Folders::new(root),
             stored: OnceCell::new(),
             own: OnceCell::new(),
             namespaces: OnceCell::new(),
             pods: OnceCell::new(),
-            folders: RefCell::default(),
-            #[cfg(test)]
-            opened: std::cell::Cell::new(0),
         }
+    }
+
+    /// What was there and was not read, with the reason.
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        self.folders.left_out()
     }
 
     /// The same owner with its names. Whatever cannot be read leaves it as it is.
@@ -149,14 +156,14 @@ impl<'r> Names<'r> {
         struct Config {
             name: String,
         }
-        let config: Config = self.document(DOCKER, id, "config.v2.json")?;
+        let config: Config = self.folders.document(DOCKER, id, "config.v2.json", LIMIT)?;
         Some(config.name.trim_start_matches('/').to_owned())
     }
 
     fn crio(&self, id: &str) -> Option<String> {
         STORAGE.iter().find_map(|storage| {
             let folder = format!("{id}/userdata");
-            self.document::<Bundle>(storage, &folder, "config.json")?.name(CRIO_NAME)
+            self.bundle(storage, &folder)?.name(CRIO_NAME)
         })
     }
 
@@ -172,23 +179,30 @@ impl<'r> Names<'r> {
             #[serde(default)]
             names: Vec<String>,
         }
-        let lists = LISTS.iter().filter_map(|file| self.document::<Vec<Stored>>(storage, "", file));
+        let read = |file| self.folders.document::<Vec<Stored>>(storage, "", file, LONGEST_LIST);
+        let lists = LISTS.into_iter().filter_map(read);
         let named = |one: Stored| Some((one.id, one.names.into_iter().next()?));
         lists.flatten().filter_map(named).collect()
     }
 
     fn containerd(&self, id: &str, key: &str) -> Option<String> {
-        let namespaces = self.namespaces.get_or_init(|| self.names_in(CONTAINERD));
-        namespaces.iter().find_map(|namespace| {
-            let folder = Path::new(namespace).join(id);
-            self.document::<Bundle>(CONTAINERD, folder.to_str()?, "config.json")?.name(key)
+        let all = || {
+            let of = |top| self.folders.names_in(top).into_iter().map(move |name| (top, name));
+            CONTAINERD.into_iter().flat_map(of).collect()
+        };
+        self.namespaces.get_or_init(all).iter().find_map(|(top, namespace)| {
+            self.bundle(top, Path::new(namespace).join(id).to_str()?)?.name(key)
         })
+    }
+
+    fn bundle(&self, top: &str, folder: &str) -> Option<Bundle> {
+        self.folders.document(top, folder, "config.json", LIMIT)
     }
 
     fn name_pod(&self, pod: Pod) -> Pod {
         let find = || {
             let pods = self.pods.get_or_init(|| {
-                let logs = self.names_in(PODS).into_iter();
+                let logs = self.folders.names_in(PODS).into_iter();
                 logs.filter_map(|log| {
                     let (name, uid) = log.to_str()?.rsplit_once('_')?;
                     Some((uid.to_owned(), shown(&name.replacen('_', "/", 1))?))
@@ -198,43 +212,6 @@ impl<'r> Names<'r> {
             pods.get(&pod.uid).cloned()
         };
         Pod { name: pod.name.clone().or_else(find), ..pod }
-    }
-
-    fn names_in(&self, folder: &str) -> Vec<OsString> {
-        self.note();
-        self.folder(folder).and_then(|folder| folder.names().ok()).unwrap_or_default()
-    }
-
-    /// A JSON document of `folder` below `top`. No link below `top` is followed, no pipe is opened, and no folder is read in which
-    /// others than root, or this user, may write: whose names they are could not be told.
-    fn document<T: DeserializeOwned>(&self, top: &str, folder: &str, file: &str) -> Option<T> {
-        self.note();
-        let mut dir = self.folder(top)?;
-        for part in Path::new(folder) {
-            dir = Rc::new(dir.dir(part).ok().filter(Dir::is_guarded)?);
-        }
-        let text = dir.bytes(file, LIMIT).ok()?;
-        serde_json::from_slice(&text).ok()
-    }
-
-    fn folder(&self, path: &str) -> Option<Rc<Dir>> {
-        if let Some(known) = self.folders.borrow().get(path) {
-            return known.clone();
-        }
-        // Not those above: whatever others put in its place is theirs. (/var/log belongs to a group of users on Ubuntu.)
-        let folder = Dir::open(&self.root.resolve(path)).ok().filter(Dir::is_guarded).map(Rc::new);
-        self.folders.borrow_mut().insert(path.to_owned(), folder.clone());
-        folder
-    }
-
-    #[cfg(test)]
-    fn note(&self) {
-        self.opened.set(self.opened.get() + 1);
-    }
-
-    #[cfg(not(test))]
-    const fn note(&self) {
-        let _ = self;
     }
 }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use assay_facts::owner::{Claimant, Delegated, Owner, owner_in};
+use assay_facts::owner::{Claimant, Delegated, Owner, claimant, owner_in};
 use assay_kernel::{Access, Root};
 
 use crate::container_name::Names;
@@ -14,15 +14,19 @@ use crate::container_name::Names;
 pub struct Owners<'r> {
     root: &'r Root,
     names: Names<'r>,
-    /// Who may write to directories.
-    accesses: RefCell<HashMap<PathBuf, Option<Access>>>,
+    /// Of each mount: where on the way to a directory, itself included, others than root may make groups.
+    known: RefCell<HashMap<PathBuf, Known>>,
 }
+
+/// By the path of a directory without slashes around it. A path may have thousands of levels, so that none is looked at for each
+/// group below it again.
+type Known = HashMap<String, Option<Delegated>>;
 
 impl<'r> Owners<'r> {
     /// Those of a host.
     #[must_use]
     pub fn new(root: &'r Root) -> Self {
-        Self { root, names: Names::new(root), accesses: RefCell::default() }
+        Self { root, names: Names::new(root), known: RefCell::default() }
     }
 
     /// The owner of a group by its path below a mount, without names that are not in the path.
@@ -37,30 +41,53 @@ impl<'r> Owners<'r> {
         self.names.name(owner)
     }
 
+    /// Files of names that are there and were not read, with the reason.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<String> {
+        self.names.left_out()
+    }
+
+    /// Who names the groups in the directory of a group, if not root: of one directory nobody else names one.
+    #[must_use]
+    pub fn claimant_below(&self, mount: &Path, path: &str) -> Option<Claimant> {
+        let below = format!("{}/-", path.trim_end_matches('/'));
+        claimant(&below, self.delegated(mount, &below))
+    }
+
     /// Which levels of a path another than root may have named: a user who may write to a directory makes groups in it. Of what is
     /// below a directory that cannot be looked at, and may have been removed meanwhile, nobody knows who named it.
     #[must_use]
     pub fn delegated(&self, mount: &Path, path: &str) -> Option<Delegated> {
-        let unknown = |levels| Some(Delegated { levels, by: Claimant::Unknown });
-        let Some(top) = self.access(mount) else { return unknown(0) };
-        let mut directory = mount.to_owned();
-        for (levels, part) in path.split('/').filter(|part| !part.is_empty()).enumerate() {
-            let Some(access) = self.access(&directory) else { return unknown(levels) };
-            if let Some(by) = other_than(top.uid, access) {
-                return Some(Delegated { levels, by });
+        let (directory, _) = path.trim_matches('/').rsplit_once('/').unwrap_or_default();
+        let mut known = self.known.borrow_mut();
+        let known = known.entry(mount.to_owned()).or_default();
+        let (mut unknown, mut at) = (Vec::new(), Some(directory));
+        let mut found = None;
+        while let Some(directory) = at {
+            if let Some(one) = known.get(directory) {
+                found.clone_from(one);
+                break;
             }
-            directory.push(part);
+            unknown.push(directory);
+            at = (!directory.is_empty()).then(|| directory.rsplit_once('/').unwrap_or_default().0);
         }
-        None
+        for directory in unknown.into_iter().rev() {
+            found = found.or_else(|| self.delegated_at(mount, directory));
+            known.insert(directory.to_owned(), found.clone());
+        }
+        found
     }
 
-    fn access(&self, directory: &Path) -> Option<Access> {
-        if let Some(known) = self.accesses.borrow().get(directory) {
-            return *known;
-        }
-        let access = self.root.access(directory).ok();
-        self.accesses.borrow_mut().insert(directory.to_owned(), access);
-        access
+    /// The same of the groups in one directory, whatever is above.
+    fn delegated_at(&self, mount: &Path, directory: &str) -> Option<Delegated> {
+        #[cfg(test)]
+        tests::LOOKED.set(tests::LOOKED.get() + 1);
+        let by = match (self.root.access(mount), self.root.access(mount.join(directory))) {
+            (Ok(top), Ok(access)) => other_than(top.uid, access)?,
+            _ => Claimant::Unknown,
+        };
+        let levels = directory.split('/').filter(|part| !part.is_empty()).count();
+        Some(Delegated { levels, by })
     }
 }
 
@@ -86,12 +113,18 @@ impl std::fmt::Debug for Owners<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, chown};
 
     use tempfile::TempDir;
 
     use super::*;
+
+    thread_local! {
+        /// How many directories were looked at.
+        pub(super) static LOOKED: Cell<usize> = const { Cell::new(0) };
+    }
 
     const GROUP: &str =
         "batch/docker-1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809.scope";
@@ -156,6 +189,24 @@ mod tests {
         assert_eq!(owner("/GROUP"), claimed);
         fs::remove_dir(top.path().join("cg")).unwrap();
         assert_eq!(owner("/GROUP"), claimed);
+    }
+
+    #[test]
+    fn however_deep_groups_are_each_directory_is_looked_at_once() {
+        let top = tempfile::tempdir().unwrap();
+        let levels = 500;
+        fs::create_dir_all(top.path().join("cg").join("d/".repeat(levels))).unwrap();
+        let root = Root::at(top.path());
+        let owners = Owners::new(&root);
+        let before = LOOKED.get();
+        for level in 0..=levels {
+            let path = format!("/{}", vec!["d"; level].join("/"));
+            assert_eq!(owners.delegated(Path::new("/cg"), &path), None, "{level}");
+        }
+        assert_eq!(LOOKED.get() - before, levels);
+        // A path is taken apart alike if none of it is known.
+        assert_eq!(Owners::new(&root).delegated(Path::new("/cg"), &"/d".repeat(levels)), None);
+        assert_eq!(LOOKED.get() - before, 2 * levels);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
 use assay_facts::owner::owner;
+use assay_files::Dir;
 
 use super::*;
 
@@ -43,6 +44,12 @@ fn each_runtime_keeps_names_in_files_of_its_own() {
         (
             "/b.slice/cri-containerd-ID.scope",
             "run/containerd/io.containerd.runtime.v2.task/k8s.io/ID/config.json",
+            r#"{"annotations":{"io.kubernetes.cri.container-name":"web"}}"#,
+            "container web (containerd 1a2b3c4d5e6f)",
+        ),
+        (
+            "/b.slice/cri-containerd-ID.scope",
+            "run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/ID/config.json",
             r#"{"annotations":{"io.kubernetes.cri.container-name":"web"}}"#,
             "container web (containerd 1a2b3c4d5e6f)",
         ),
@@ -135,6 +142,56 @@ fn links_pipes_and_long_files_are_not_read() {
 }
 
 #[test]
+fn a_list_of_thousands_of_containers_is_read_and_a_longer_one_is_named() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join(STORAGE[0].trim_start_matches('/'));
+    fs::create_dir_all(&folder).unwrap();
+    let path = format!("/machine.slice/libpod-{ID}.scope");
+    let words = |length: u64| {
+        let metadata = "x".repeat(length as usize);
+        let list = format!(r#"[{{"id":"{ID}","names":["web"],"metadata":"{metadata}"}}]"#);
+        fs::write(folder.join("containers.json"), list).unwrap();
+        let root = Root::at(top.path());
+        let names = Names::new(&root);
+        (names.name(owner(&path).unwrap()).to_string(), names.left_out())
+    };
+    let named = "container web (podman 1a2b3c4d5e6f)".to_owned();
+    assert_eq!(words(LONGEST_LIST - 1000), (named, Vec::new()));
+    let (unnamed, left_out) = words(LONGEST_LIST);
+    assert_eq!((unnamed.as_str(), left_out.len()), ("container podman 1a2b3c4d5e6f", 1));
+    let why = "overlay-containers/containers.json: it is longer than 16777216 bytes";
+    assert!(left_out[0].contains(why), "{left_out:?}");
+}
+
+#[test]
+fn what_others_put_in_the_place_of_a_folder_of_root_names_nothing() {
+    let top = tempfile::tempdir().unwrap();
+    let set = |path: &str, mode| {
+        fs::set_permissions(top.path().join(path), Permissions::from_mode(mode)).unwrap();
+    };
+    fs::create_dir_all(top.path().join("data/pods/shop_web-0_9")).unwrap();
+    fs::create_dir_all(top.path().join("var/log")).unwrap();
+    ["data", "data/pods", "var", "var/log"].iter().for_each(|path| set(path, 0o755));
+    let words = || {
+        let root = Root::at(top.path());
+        let names = Names::new(&root);
+        (names.name(owner("/kubepods/pod9").unwrap()).to_string(), names.left_out())
+    };
+    let pods = top.path().join("var/log/pods");
+    symlink("../../data/pods", &pods).unwrap();
+    assert_eq!(words(), ("pod shop/web-0".to_owned(), Vec::new()), "a link that root has made");
+    // As on Ubuntu, where a group of users may write to it.
+    set("var/log", 0o777);
+    let (unnamed, left_out) = words();
+    assert_eq!((unnamed.as_str(), left_out.len()), ("pod 9", 1));
+    assert!(left_out[0].contains("var/log/pods") && left_out[0].contains("not followed"));
+    fs::remove_file(&pods).unwrap();
+    fs::create_dir_all(pods.join("shop_web-0_9")).unwrap();
+    set("var/log/pods", 0o755);
+    assert_eq!(words().0, "pod shop/web-0", "nobody else can make a directory of root's");
+}
+
+#[test]
 fn folders_in_which_others_may_write_name_nothing() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("var/lib/docker/containers");
@@ -218,12 +275,12 @@ fn lists_of_all_containers_are_read_once_however_many_ask() {
         ask(&format!("/kubepods/pod{number}"));
     }
     // Two lists in two folders and the folder of pods, once each.
-    assert_eq!(names.opened.get(), 2 * 2 + 1);
+    assert_eq!(names.folders.opened.get(), 2 * 2 + 1);
     for number in 0..1000 {
         ask(&format!("/a.slice/cri-containerd-{number:064x}.scope"));
     }
-    // Of each container of containerd its bundle, and once the namespaces.
-    assert_eq!(names.opened.get(), 2 * 2 + 1 + 1000 + 1);
+    // Of each container of containerd its bundle, and once the namespaces of the three folders.
+    assert_eq!(names.folders.opened.get(), 2 * 2 + 1 + 1000 + 3);
     ask(&format!("/machine.slice/libpod-{ID}.scope"));
     assert_eq!(shown, "container web (podman 1a2b3c4d5e6f)");
 }
