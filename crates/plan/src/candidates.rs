@@ -106,7 +106,8 @@ pub fn candidates(
     let promised = |word: &str| study.promises.iter().any(|one| one.measure.starts_with(word));
     let mut changes = Vec::new();
     if !study.disks.is_empty() && (promised("io.") || !promised("cpu.")) {
-        changes.extend(disk_changes(study, facts, now));
+        let sets_queue = study.disks.values().any(|disk| !disk.queue.is_empty());
+        changes.extend(disk_changes(facts, sets_queue, now));
     }
     if promised("cpu.") {
         let mut allowed = facts.cpus.allowed.iter();
@@ -123,12 +124,11 @@ pub fn candidates(
 }
 
 fn disk_changes(
-    study: &Study,
     facts: &HostFacts,
+    sets_queue: bool,
     now: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<Intervention> {
     let active = now("scheduler").unwrap_or_default();
-    let sets_queue = study.disks.values().any(|disk| !disk.queue.is_empty());
     let mut changes = Vec::new();
     changes.extend(requests(now));
     if active == "bfq" {
@@ -159,19 +159,22 @@ fn depths() -> impl Iterator<Item = Intervention> {
     DEPTHS.into_iter().map(|(times, by)| Intervention::Depth { name: "iodepth", times, by })
 }
 
+/// The size of the request pool.
+const POOL: &str = "nr_requests";
+
 /// A larger request pool, up to the kernel's limit (MAX_SCHED_RQ in block/blk-mq.h), and a smaller
 /// one. BFQ limits a group to its weight's part of the pool (76f1df88bbc2), so a pool of less than
 /// `iodepth * sum(weights) / weight` disadvantages the lightest.
 fn requests(now: &dyn Fn(&str) -> Option<String>) -> Vec<Intervention> {
     const LARGEST: u32 = 2048;
     const SMALLEST: u32 = 16;
-    let Some(pool) = now("nr_requests").and_then(|text| text.parse::<u32>().ok()) else {
+    let Some(pool) = now(POOL).and_then(|text| text.parse::<u32>().ok()) else {
         return Vec::new();
     };
     let mut sizes = vec![pool.saturating_mul(4).min(LARGEST), LARGEST, (pool / 4).max(SMALLEST)];
     sizes.dedup();
     let other = sizes.into_iter().filter(|size| *size != pool);
-    other.map(|size| queue("nr_requests", &size.to_string())).collect()
+    other.map(|size| queue(POOL, &size.to_string())).collect()
 }
 
 fn toggled(now: &dyn Fn(&str) -> Option<String>, attribute: &str) -> Option<&'static str> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_facts::HostFacts;
 use assay_study::Intervention;
 
-use super::{bfq, depths, name, queue, weights};
+use super::{POOL, depths, disk_changes, name, queue, weights};
 
 /// Stands for the sizes of the request pool that are tried, which depend on its size.
 const ANY_SIZE: &str = "N";
@@ -35,9 +35,8 @@ fn thing(setting: &str) -> &str {
 pub fn check_keep(kept: &str, facts: &HostFacts) -> Result<(), BTreeSet<String>> {
     let all = every_change(facts);
     let is_size = |text: &str| text.parse::<u32>().is_ok();
-    if kept.strip_prefix("nr_requests=").is_some_and(is_size)
-        || all.iter().any(|change| is_named(change, kept))
-    {
+    let size = kept.strip_prefix(POOL).and_then(|rest| rest.strip_prefix('='));
+    if size.is_some_and(is_size) || all.iter().any(|change| is_named(change, kept)) {
         return Ok(());
     }
     let settings: Vec<String> = all.iter().map(name).collect();
@@ -49,13 +48,18 @@ pub fn check_keep(kept: &str, facts: &HostFacts) -> Result<(), BTreeSet<String>>
 
 /// Every change that some study has in some state of its disk's queue.
 fn every_change(facts: &HostFacts) -> Vec<Intervention> {
-    let mut changes = bfq(&|_| None);
-    let queues = [("nr_requests", ANY_SIZE), ("rotational", "0"), ("rotational", "1")];
-    changes.extend(queues.map(|(attribute, value)| queue(attribute, value)));
-    changes.push(queue("nomerges", "2"));
-    changes.push(Intervention::Plain);
-    let schedulers = facts.schedulers.iter().map(String::as_str).chain(["none"]);
-    changes.extend(schedulers.map(|name| Intervention::Scheduler(name.to_owned())));
+    // Between them these two states lead to every change of a queue.
+    let states = [("bfq", "0"), ("none", "1")];
+    let of_state = |(scheduler, rotational): (&str, &str)| {
+        disk_changes(facts, true, &|attribute| match attribute {
+            "scheduler" => Some(scheduler.to_owned()),
+            "rotational" => Some(rotational.to_owned()),
+            _ => None,
+        })
+    };
+    let mut changes: Vec<Intervention> = states.into_iter().flat_map(of_state).collect();
+    changes.push(queue(POOL, ANY_SIZE));
+    changes.push(Intervention::Scheduler("none".to_owned()));
     let first = facts.cpus.allowed.iter().next();
     changes.extend(first.map(|cpu| Intervention::Cpus(cpu.to_string())));
     changes.extend(weights().chain(depths()));
