@@ -158,6 +158,8 @@ fn not_looked_at(host: &Host) -> Vec<String> {
         }
         lines.extend(one.left_out.iter().map(|why| format!("{}: {why}", one.name)));
     }
+    let names = host.snapshot.names_left_out.iter();
+    lines.extend(names.map(|why| format!("names of containers and pods: {why}")));
     let unreadable: usize = host
         .trees
         .iter()
@@ -239,6 +241,26 @@ mod tests {
             |path: &str| audit.findings.iter().any(|one| one.code == "A-IDLE" && one.group == path);
         assert!(of("/z/x/work"));
         assert_eq!(audit.left_out.get("A-IDLE"), Some(&6));
+    }
+
+    #[test]
+    fn groups_of_a_user_hide_none_of_another() {
+        let idle = [("cpu.idle", "1"), ("cpu.weight", "100")];
+        let fake = Fake::v2().group("/a", &[]).group("/b", &[]);
+        let fake = (0..MOST_FINDINGS + 5)
+            .fold(fake, |fake, at| fake.group(&format!("/a/g{at}"), &idle))
+            .group("/b/c", &idle)
+            .group("/b/c/d", &idle);
+        let by = [("/a", 7), ("/b", 8)].map(|(path, uid)| (path.to_owned(), Claimant::Uid(uid)));
+        let audit = audit(&fake.change(|host| host.delegated = by.into()).snapshot());
+        let idle: Vec<&str> = audit
+            .findings
+            .iter()
+            .filter(|one| one.code == "A-IDLE")
+            .map(|one| one.group.as_str())
+            .collect();
+        assert!(idle.contains(&"/b/c") && idle.contains(&"/b/c/d"));
+        assert_eq!((idle.len(), audit.left_out.get("A-IDLE")), (MOST_FINDINGS, Some(&7)));
     }
 
     #[test]

@@ -68,6 +68,7 @@ impl Fake {
             }],
             disks: Vec::new(),
             names: BTreeMap::new(),
+            names_left_out: Vec::new(),
             delegated: BTreeMap::new(),
         })
     }

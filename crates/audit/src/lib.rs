@@ -45,6 +45,7 @@ pub use known::{KnownBy, KnownOfKernel, Sign, known_of};
 pub use limit_settings::{DiskRate, LimitOf, LimitSetting, limit_settings};
 pub use own::{Membership, Own, own};
 pub use own_sets::{OwnSet, own_sets};
+pub use owner::fair_part;
 pub use protection::{Child, Parent, effective};
 pub use protection_settings::{ProtectionSetting, protection_settings};
 pub use reference::reference;

@@ -1,7 +1,7 @@
 //! Whose group it is: the owner that its path tells, with the name that the snapshot holds for it.
 
 pub(crate) use assay_facts::owner::shown;
-use assay_facts::owner::{Claimant, Container, Delegated, Owner, Pod, claimant, owner_in};
+use assay_facts::owner::{Claimant, Container, Delegated, Owner, Pod, Ranks, claimant, owner_in};
 
 use crate::snapshot::Snapshot;
 
@@ -40,9 +40,24 @@ fn with_name(snapshot: &Snapshot, owner: Owner, user: &str) -> Owner {
     }
 }
 
-/// Whether another than root of the host may have made the group.
-pub(crate) fn is_of_a_user(snapshot: &Snapshot, path: &str) -> bool {
-    claimant(path, delegated(snapshot, path)).is_some()
+/// At most so many of things that each belong to a group, and how many there are beyond: those of the host, then as many of one
+/// claimant as of another, so that whoever makes many groups hides only his own.
+#[must_use]
+pub fn fair_part<T>(
+    snapshot: &Snapshot,
+    all: Vec<T>,
+    most: usize,
+    group: impl Fn(&T) -> &str,
+) -> (Vec<T>, usize) {
+    let more = all.len().saturating_sub(most);
+    if more == 0 {
+        return (all, 0);
+    }
+    let mut ranks = Ranks::default();
+    let mut rank = |path: &str| ranks.next(claimant(path, delegated(snapshot, path)));
+    let mut ranked: Vec<(usize, T)> = all.into_iter().map(|one| (rank(group(&one)), one)).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    (ranked.into_iter().take(most).map(|(_, one)| one).collect(), more)
 }
 
 /// The first group above in which others than root may make groups.

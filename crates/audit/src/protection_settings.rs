@@ -36,29 +36,28 @@ impl ProtectionSetting {
 }
 
 /// The protections of populated groups, at most so many, each with at most so many siblings: a level may have thousands of
-/// groups, all of them protected.
+/// groups, all of them protected. Also how many there are beyond.
 #[must_use]
-pub fn protection_settings(snapshot: &Snapshot, most: usize) -> Vec<ProtectionSetting> {
+pub fn protection_settings(snapshot: &Snapshot, most: usize) -> (Vec<ProtectionSetting>, usize) {
     let host = Host::new(snapshot);
-    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
+    let Some(tree) = host.v2_of("memory") else { return (Vec::new(), 0) };
     let mut all = Vec::new();
     for file in ["memory.min", "memory.low"] {
         let values = protection::of_tree(tree, file);
         let set = |node: &Node| protection::set(*node, file).is_some_and(|bytes| bytes > 0);
-        for node in tree.nodes().filter(|node| !node.is_top() && node.is_populated()) {
-            if set(&node) && all.len() < most {
-                all.push(ProtectionSetting {
-                    group: node.path().to_owned(),
-                    owner: owner::named(snapshot, node.path()),
-                    reading: node.reading(file),
-                    effective: values[node.index()].filter(|_| tree.hierarchy.is_whole),
-                    directory: directory(tree, node),
-                    siblings: node.siblings().take(most).map(|one| directory(tree, one)).collect(),
-                });
-            }
-        }
+        let populated = tree.nodes().filter(|node| !node.is_top() && node.is_populated());
+        all.extend(populated.filter(set).map(|node| (file, node, values[node.index()])));
     }
-    all
+    let (part, more) = owner::fair_part(snapshot, all, most, |(_, node, _)| node.path());
+    let setting = |(file, node, effective): (&str, Node, Option<u64>)| ProtectionSetting {
+        group: node.path().to_owned(),
+        owner: owner::named(snapshot, node.path()),
+        reading: node.reading(file),
+        effective: effective.filter(|_| tree.hierarchy.is_whole),
+        directory: directory(tree, node),
+        siblings: node.siblings().take(most).map(|one| directory(tree, one)).collect(),
+    };
+    (part.into_iter().map(setting).collect(), more)
 }
 
 fn directory(tree: &Tree, node: Node) -> String {
@@ -78,7 +77,7 @@ mod tests {
             .group("/a", &[("memory.low", "4096"), used])
             .group("/b", &[used])
             .snapshot();
-        let found = protection_settings(&snapshot, 10);
+        let (found, _) = protection_settings(&snapshot, 10);
         assert_eq!((found.len(), found[0].effective), (1, Some(4096)));
         assert_eq!(found[0].siblings, ["/sys/fs/cgroup/b"]);
         assert!(found[0].is_low());
@@ -88,8 +87,8 @@ mod tests {
     fn a_level_of_many_protected_groups_is_bounded() {
         let files = [("memory.low", "4096"), ("memory.current", "8192")];
         let many = (0..40).fold(Fake::v2(), |fake, at| fake.group(&format!("/g{at}"), &files));
-        let found = protection_settings(&many.snapshot(), 10);
-        assert_eq!(found.len(), 10);
+        let (found, more) = protection_settings(&many.snapshot(), 10);
+        assert_eq!((found.len(), more), (10, 30));
         assert!(found.iter().all(|one| one.siblings.len() == 10));
     }
 }

@@ -62,15 +62,12 @@ impl Rule {
     /// Applies it to a host. Gives at most so many findings, and how many there are beyond.
     pub(crate) fn apply(&self, host: &Host, most: usize) -> (Vec<Finding>, usize) {
         let mut found = (self.find)(host);
-        let more = found.len().saturating_sub(most);
-        if more > 0 {
-            // So that groups of a user's hide none of the host's, however many he makes.
-            found.sort_by_cached_key(|one| {
-                (owner::is_of_a_user(host.snapshot, &one.group), one.group.matches('/').count())
-            });
+        if found.len() > most {
+            found.sort_by_cached_key(|one| one.group.matches('/').count());
         }
-        let found = found.into_iter().take(most);
+        let (found, more) = owner::fair_part(host.snapshot, found, most, |one| &one.group);
         let findings = found
+            .into_iter()
             .map(|one| Finding {
                 code: self.code,
                 class: self.class,

@@ -46,6 +46,9 @@ pub struct Snapshot {
     /// with a colon.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
+    /// Files of such names that were not read, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names_left_out: Vec<String>,
     /// The topmost groups in which others than root may make groups, and name them as they like, with who may.
     #[serde(
         default,

@@ -15,12 +15,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use delegated::{Claimant, Delegated};
+pub use delegated::{Claimant, Delegated, Ranks, WrittenClaimant};
 use slurm::Slurm;
 use unit::{is_unit, unescape};
 
 /// The owner of a control group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Owner {
     /// A systemd unit: slice, service, scope, or another one with processes.
@@ -52,6 +52,8 @@ pub enum Owner {
     /// Whatever the name says that another than root of the host may have given to a group.
     Claimed {
         /// Who may have.
+        // Formerly the number of a user stood in `uid`.
+        #[serde(alias = "uid", deserialize_with = "delegated::claimant")]
         by: Claimant,
         /// What the name says.
         owner: Box<Owner>,
@@ -70,7 +72,7 @@ impl Owner {
 }
 
 /// A container of an OCI runtime.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Container {
     /// The runtime, where the path names it.
     pub runtime: Option<Runtime>,
@@ -83,7 +85,7 @@ pub struct Container {
 }
 
 /// A Kubernetes pod.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pod {
     /// Its uid, with dashes.
     pub uid: String,
@@ -94,7 +96,7 @@ pub struct Pod {
 }
 
 /// The class of a pod (`kubelet`, pkg/kubelet/cm).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Qos {
     /// It has no level of its own in the path.
@@ -106,7 +108,7 @@ pub enum Qos {
 }
 
 /// A container runtime or its front end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
     /// Docker.

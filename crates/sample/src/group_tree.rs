@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_facts::owner::{Ranks, claimant};
 use assay_facts::{CgroupLayout, Hierarchy};
 use assay_kernel::Root;
 
@@ -38,6 +39,8 @@ impl GroupTree {
     /// A group's path below the mount, from the path of its directory or one without the slash.
     pub(crate) fn path(&self, given: &str) -> String {
         let below = Path::new(given).strip_prefix(&self.mount).unwrap_or(Path::new(given));
+        // By components, so that groups are found by their paths as text: `a//b` is `/a/b`.
+        let below: PathBuf = below.components().collect();
         format!("/{}", below.display().to_string().trim_matches('/'))
     }
 
@@ -70,7 +73,8 @@ impl GroupTree {
         Ok(())
     }
 
-    /// All groups but the root, those of a level before those below.
+    /// All groups but the root, those of a level before those below, after those of the host one of each container and user in
+    /// turn: not all may have room, and so none takes that of others. What is above a group precedes it.
     pub(crate) fn groups(&self, root: &Root) -> Vec<String> {
         let mut paths = vec![String::new()];
         let mut next = 0;
@@ -81,6 +85,13 @@ impl GroupTree {
             below.sort();
             paths.extend(below.iter().map(|name| format!("{path}/{name}")));
         }
-        paths.split_off(1)
+        let mut ranks = Ranks::default();
+        let mut ranked: Vec<(usize, String)> = paths
+            .into_iter()
+            .skip(1)
+            .map(|path| (ranks.next(claimant(&path, None)), path))
+            .collect();
+        ranked.sort_by_key(|(rank, _)| *rank);
+        ranked.into_iter().map(|(_, path)| path).collect()
     }
 }

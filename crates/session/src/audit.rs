@@ -11,6 +11,7 @@ mod metrics;
 mod names;
 mod open_files;
 mod protections;
+mod reading_order;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -69,6 +70,7 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
         hierarchies,
         disks: disks::read(root),
         names,
+        names_left_out: owners.left_out(),
         delegated,
     })
 }

@@ -61,7 +61,7 @@ fn a_claim_of_others_takes_no_name_and_that_of_a_container_shows_the_containers(
         let names = names.collect();
         let by = by.map(|by| (at.to_owned(), by)).into_iter().collect();
         let host = Fake::v2().change(|host| (host.names, host.delegated) = (names, by)).snapshot();
-        (named(&host, path).unwrap().to_string(), is_of_a_user(&host, path))
+        (named(&host, path).unwrap().to_string(), claimant(path, delegated(&host, path)).is_some())
     };
     let path = format!("/docker/{id}/docker/{inner}");
     let claimed = format!("container docker {inner}, claimed by");
@@ -91,4 +91,8 @@ fn a_claim_survives_being_written_and_read() {
         assert!(text.contains(&format!(r#""by":{written}"#)), "{text}");
         assert_eq!(serde_json::from_str::<Owner>(&text).unwrap(), claim);
     }
+    // Formerly only users were told.
+    let former = r#"{"kind":"claimed","uid":7,"owner":{"kind":"unit","name":"a.service"}}"#;
+    let claim = serde_json::from_str::<Owner>(former).unwrap();
+    assert_eq!(claim.to_string(), "unit a.service, claimed by uid 7");
 }

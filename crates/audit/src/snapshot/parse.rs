@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-use assay_facts::owner::Claimant;
+use assay_facts::owner::{Claimant, WrittenClaimant};
 use serde::{Deserialize, Deserializer};
 
 use super::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS, SCHEMA, Snapshot};
@@ -26,22 +26,12 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Who may name groups. Before others were told apart from users, only the number of a user was written.
+/// Who may name groups, as any version has written it.
 pub(super) fn claimants<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<BTreeMap<String, Claimant>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Uid(u32),
-        Any(Claimant),
-    }
-    let all = BTreeMap::<String, Written>::deserialize(from)?;
-    let claimant = |written| match written {
-        Written::Uid(uid) => Claimant::Uid(uid),
-        Written::Any(claimant) => claimant,
-    };
-    Ok(all.into_iter().map(|(path, written)| (path, claimant(written))).collect())
+    let all = BTreeMap::<String, WrittenClaimant>::deserialize(from)?;
+    Ok(all.into_iter().map(|(path, written)| (path, written.into())).collect())
 }
 
 impl Snapshot {

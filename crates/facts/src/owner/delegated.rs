@@ -1,13 +1,14 @@
 //! Groups that others than root of the host may make, and so give any name.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Owner;
 
 /// Who may have named a group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claimant {
     /// A user, who owns a directory of groups.
@@ -20,6 +21,29 @@ pub enum Claimant {
     Unknown,
     /// Root of a container or machine: what is below its group was made in it.
     Container(Box<Owner>),
+}
+
+/// A claimant as any version has written it: formerly only users were told, by their numbers.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum WrittenClaimant {
+    /// The number of a user.
+    Uid(u32),
+    /// As it is written now.
+    Any(Claimant),
+}
+
+impl From<WrittenClaimant> for Claimant {
+    fn from(written: WrittenClaimant) -> Self {
+        match written {
+            WrittenClaimant::Uid(uid) => Self::Uid(uid),
+            WrittenClaimant::Any(claimant) => claimant,
+        }
+    }
+}
+
+pub(super) fn claimant<'de, D: Deserializer<'de>>(from: D) -> Result<Claimant, D::Error> {
+    WrittenClaimant::deserialize(from).map(Claimant::from)
 }
 
 impl fmt::Display for Claimant {
@@ -74,4 +98,20 @@ fn is_machine(unit: &str) -> bool {
     [("machine-", ".scope"), ("systemd-nspawn@", ".service")]
         .iter()
         .any(|(start, end)| unit.starts_with(start) && unit.ends_with(end))
+}
+
+/// Ranks of groups by which one claimant has as much room as another where not all have some, after those of the host: the first
+/// of each, then the second of each. What is above a group has no higher rank if it is asked for before.
+#[derive(Debug, Default)]
+pub struct Ranks(HashMap<Claimant, usize>);
+
+impl Ranks {
+    /// That of the next group of a claimant, or of the host.
+    pub fn next(&mut self, by: Option<Claimant>) -> usize {
+        by.map_or(0, |by| {
+            let had = self.0.entry(by).or_default();
+            *had += 1;
+            *had
+        })
+    }
 }

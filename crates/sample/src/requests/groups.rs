@@ -1,6 +1,6 @@
 //! The groups of the controller `io`, and the numbers by which the programs tell them apart.
 
-use std::path::Path;
+use std::collections::HashMap;
 
 use assay_blame::DiskNames;
 use assay_bpf::{Programs, group_iterator};
@@ -74,8 +74,14 @@ impl Groups {
         watched.iter().try_for_each(|path| hierarchy.check_group(root, path))?;
         let names = DiskNames { paths: watched.clone(), watched: watched.len() };
         let mut groups = Self { numbers: Vec::new(), names };
+        // The nearest watched group of each; what is above a group precedes it.
+        let mut nearest: HashMap<String, usize> = HashMap::new();
         for path in hierarchy.tree.groups(root) {
-            let class = groups.class(&watched, path.clone());
+            let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+            let own = watched.iter().position(|group| *group == path);
+            let own = own.or_else(|| nearest.get(above).copied());
+            nearest.extend(own.map(|own| (path.clone(), own)));
+            let class = groups.class(own, &path);
             // It may be gone by now.
             let id = group_iterator::id(root, &hierarchy.tree.directory(&path)).ok();
             if groups.numbers.len() < ROOM {
@@ -86,17 +92,13 @@ impl Groups {
     }
 
     /// The class of the nearest watched group, or one of its own.
-    fn class(&mut self, watched: &[String], path: String) -> Option<u32> {
-        let above = Path::new(&path).ancestors();
-        let nearest = above
-            .into_iter()
-            .find_map(|one| watched.iter().position(|group| Path::new(group) == one));
+    fn class(&mut self, nearest: Option<usize>, path: &str) -> Option<u32> {
         let index = nearest.unwrap_or(self.names.paths.len());
         if index + 1 >= CLASSES {
             return None;
         }
         if nearest.is_none() {
-            self.names.paths.push(path);
+            self.names.paths.push(path.to_owned());
         }
         Some(index as u32 + 1)
     }

@@ -1,5 +1,6 @@
 //! The numbers by which the programs tell groups apart.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use assay_blame::{FIRST_GROUP, GROUPS, Names, OWN, Shape, Target};
@@ -51,9 +52,17 @@ impl Classes {
         let all = hierarchy.groups(root);
         let mut slots = Slots { of: vec![None; watched.len()], owners: Vec::new(), limited: 0 };
         let mut numbers = Vec::new();
+        let mut limited: HashSet<&str> = HashSet::new();
         for path in &all {
             if let Some(owner) = owner(watched, path) {
-                let slot = slots.take(owner, hierarchy.is_limited(root, path));
+                // Below a watched group the one above has been looked at.
+                let is_limited = if watched.contains(path) {
+                    hierarchy.is_limited(root, path)
+                } else {
+                    limited.contains(above(path)) || hierarchy.has_quota(root, path)
+                };
+                limited.extend(is_limited.then_some(path.as_str()));
+                let slot = slots.take(owner, is_limited);
                 numbers.push((path, place(Some(slot), FIRST_GROUP + owner as u32)));
             }
         }
@@ -150,6 +159,11 @@ fn owner(watched: &[String], path: &str) -> Option<usize> {
     above.pop()
 }
 
+/// The path of the group above, which is empty for the topmost groups.
+fn above(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(above, _)| above)
+}
+
 fn is_within(path: &str, group: &str) -> bool {
     Path::new(path).starts_with(group)
 }
@@ -168,7 +182,7 @@ fn targets(watched: &[String], owners: &[usize]) -> Vec<Target> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hierarchy::tests::tree;
+    use super::super::hierarchy::tests::{QUOTAS, tree};
     use super::*;
 
     fn read(groups: &[&str], watched: &[&str]) -> Result<Classes, WatchError> {
@@ -220,6 +234,15 @@ mod tests {
     }
 
     #[test]
+    fn however_deep_groups_are_the_quota_of_each_is_read_once() {
+        let deep = format!("mine{}", "/d".repeat(200));
+        let before = QUOTAS.get();
+        let classes = read(&["mine", &deep], &["/mine"]).unwrap();
+        // Of the watched group also that of what is above it.
+        assert_eq!((classes.numbers.len(), QUOTAS.get() - before), (201, 202));
+    }
+
+    #[test]
     fn more_groups_than_slots_are_refused_with_a_remedy() {
         let names: Vec<String> = (0..80).map(|number| format!("mine/g{number}=1000")).collect();
         let groups: Vec<&str> = names.iter().map(String::as_str).chain(["mine"]).collect();
@@ -228,6 +251,17 @@ mod tests {
             error.to_string().contains("more than 64") && error.to_string().contains("hint"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn groups_of_a_container_take_no_numbers_of_others() {
+        let (many, other) = ("0".repeat(64), "1".repeat(64));
+        let names: Vec<String> = (0..600).map(|at| format!("docker/{many}/g{at}")).collect();
+        let few = ["mine".to_owned(), "a/b/c/d/e".to_owned(), format!("docker/{other}/g/h")];
+        let groups: Vec<&str> = names.iter().chain(&few).map(String::as_str).collect();
+        let classes = read(&groups, &["/mine"]).unwrap();
+        let has = |path: &String| classes.names.0.contains(&format!("/{path}"));
+        assert!(few.iter().all(has) && has(&names[0]) && !names.iter().all(has));
     }
 
     #[test]

@@ -85,6 +85,8 @@ impl CpuHierarchy {
     /// Whether the group itself has one.
     #[must_use]
     pub fn has_quota(&self, root: &Root, path: &str) -> bool {
+        #[cfg(test)]
+        tests::QUOTAS.set(tests::QUOTAS.get() + 1);
         let file = if self.tree.is_v2 { "cpu.max" } else { "cpu.cfs_quota_us" };
         let text = root.read_trimmed(self.directory(path).join(file)).unwrap_or_default();
         !(text.is_empty() || text.starts_with("max") || text == "-1")
@@ -96,7 +98,8 @@ impl CpuHierarchy {
         self.tree.directory(path)
     }
 
-    /// All groups but the root, those of a level before those below.
+    /// All groups but the root, those of the host by their levels, then those of containers and users. What is above a group
+    /// precedes it.
     #[must_use]
     pub fn groups(&self, root: &Root) -> Vec<String> {
         self.tree.groups(root)

@@ -84,11 +84,15 @@ pub fn watch_audit(
         disks: map(&disks, |part| part.judge(&start)),
         limits,
         protection: protections.rows(root),
-        not_looked_at: [(left_out, "limits"), (counted.map_or(0, |one| one.left_out), "groups")]
-            .into_iter()
-            .filter(|(number, _)| *number > 0)
-            .map(|(number, what)| format!("{number} more {what}"))
-            .collect(),
+        not_looked_at: [
+            (left_out, "limits"),
+            (protections.left_out, "protections"),
+            (counted.map_or(0, |one| one.left_out), "groups"),
+        ]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{number} more {what}"))
+        .collect(),
         cost: (own_s + programs_s) / seconds,
     })
 }

@@ -5,17 +5,24 @@ use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS};
 use assay_facts::Available;
-use assay_facts::owner::claimant;
+use assay_facts::owner::Claimant;
 use assay_host::Owners;
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
 use rustix::io::Errno;
 
+use super::reading_order::{Next, ReadingOrder};
 use super::{open_files, threads};
 use crate::error::Error;
 
 /// Bytes of a list of threads that are read at most.
 const MAX_THREADS: u64 = 16 << 20;
+
+/// Longer paths no system call takes (PATH_MAX).
+const LONGEST_PATH: usize = 4096;
+
+/// Of so many claimants it is said how many of their groups were not read.
+const CLAIMANTS: usize = 4;
 
 /// Files of every group that rules read. Counters are not among them: the kernel sums up those of all CPUs when
 /// they are read, which costs more than all else.
@@ -123,63 +130,70 @@ fn is_whole(root: &Root, mount: &Mount) -> bool {
     mount.root == "/" && is_real_top
 }
 
-/// Reads the groups of a hierarchy into it, parents before children. A group that vanishes meanwhile is left out. What users and
-/// containers have made comes last, so that however much of it there is hides nothing of the host.
+/// Reads the groups of a hierarchy into it. A group that vanishes meanwhile is left out. What users and containers have made
+/// comes last, so that however much of it there is hides nothing of the host, and nothing of one that is another's.
 pub(super) fn read(root: &Root, owners: &Owners, hierarchy: &mut Hierarchy) {
     let has_cpu = hierarchy.controllers.iter().any(|name| name == "cpu");
     if has_cpu && hierarchy.is_whole {
         hierarchy.loose = Some(threads::of_users(root, &hierarchy.mount));
     }
-    // Beside each path, whether a group above has a weight or quota of CPU.
-    let mut open = vec![("/".to_owned(), false)];
-    let mut claimed = Vec::new();
-    let (mut deeper, mut unnamed, mut paths, mut full) = (false, 0, 0, None);
-    loop {
-        let (next, is_claimed) = match open.pop() {
-            Some(next) => (Some(next), false),
-            None => (claimed.pop(), true),
-        };
-        let Some((path, mut is_divided)) = next else { break };
+    // Beside each group, whether one above has a weight or quota of CPU.
+    let mut order = ReadingOrder::at("/");
+    let (mut deeper, mut unnamed, mut paths) = (false, 0, 0);
+    while hierarchy.groups.len() < MAX_GROUPS && paths + LONGEST_PATH <= MAX_PATHS {
+        let Some(Next { path, mut is_divided, by }) = order.next() else { break };
         paths += path.len();
-        if hierarchy.groups.len() == MAX_GROUPS || paths > MAX_PATHS {
-            full = Some(hierarchy.groups.len());
-            break;
-        }
         let directory = directory(&hierarchy.mount, &path);
         let Ok(entries) = root.entries(&directory) else { continue };
         unnamed += entries.unnamed;
-        let names = &entries.others;
-        let mut group = group(root, hierarchy.is_v2, &directory, path, names);
+        let mut group = group(root, hierarchy.is_v2, &directory, path, &entries.others);
         is_divided |= has_cpu && OF_CPU.into_iter().any(|name| says_more(group.files.get(name)));
         if is_divided {
             group.real_time = Some(threads::real_time(root, &directory, hierarchy.is_v2));
         }
-        let base = group.path.trim_end_matches('/');
-        if base.split('/').count() > MAX_DEPTH {
-            deeper |= !entries.directories.is_empty();
-        } else {
-            let below = entries.directories.iter().rev();
-            let below: Vec<_> = below.map(|name| (format!("{base}/{name}"), is_divided)).collect();
-            // Who may have made one may have made the others beside it.
-            let is_claim =
-                |path: &str| claimant(path, owners.delegated(&hierarchy.mount, path)).is_some();
-            let is_claimed = is_claimed || below.first().is_some_and(|(path, _)| is_claim(path));
-            if is_claimed { claimed.extend(below) } else { open.extend(below) }
+        let has_below = !entries.directories.is_empty();
+        if group.path.trim_end_matches('/').split('/').count() > MAX_DEPTH {
+            deeper |= has_below;
+        } else if has_below {
+            let by = by.or_else(|| owners.claimant_below(&hierarchy.mount, &group.path));
+            order.add(by, &group.path, entries.directories, is_divided);
         }
         hierarchy.groups.push(group);
     }
     hierarchy.groups.sort_by(|one, other| one.path.split('/').cmp(other.path.split('/')));
-    hierarchy.left_out = left_out(full, deeper, unnamed);
+    let full = beyond(hierarchy.groups.len(), order, owners);
+    let deep = deeper.then(|| format!("groups below {MAX_DEPTH} levels"));
+    hierarchy.left_out = joined([full, deep, without_names(unnamed)]);
 }
 
-/// What was not read, in words: groups after so many, deeper ones, and those without a name.
-fn left_out(after: Option<usize>, deeper: bool, unnamed: usize) -> Option<String> {
-    let full = after.map(|number| match number {
-        MAX_GROUPS => format!("groups beyond the first {MAX_GROUPS}"),
-        _ => format!("groups beyond the first {number}, whose paths are {} MiB", MAX_PATHS >> 20),
-    });
-    let deep = deeper.then(|| format!("groups below {MAX_DEPTH} levels"));
-    joined([full, deep, without_names(unnamed)])
+/// Groups for which there was no room, in words, with whose they are.
+fn beyond(read: usize, order: ReadingOrder, owners: &Owners) -> Option<String> {
+    let why = match read {
+        MAX_GROUPS => String::new(),
+        _ => format!(", whose paths are {} MiB", MAX_PATHS >> 20),
+    };
+    whose(order, owners).map(|whose| format!("groups beyond the first {read}{why}: {whose}"))
+}
+
+/// How many groups have not been read, with whose they are, if there are any. Those below them are not known.
+pub(super) fn whose(order: ReadingOrder, owners: &Owners) -> Option<String> {
+    let left = order.left();
+    let (named, others) = left.split_at(left.len().min(CLAIMANTS));
+    let mut parts: Vec<String> =
+        named.iter().map(|(by, left)| format!("{left} {}", of(by.as_ref(), owners))).collect();
+    if !others.is_empty() {
+        let number: usize = others.iter().map(|(_, left)| left).sum();
+        parts.push(format!("{number} of {} others", others.len()));
+    }
+    (!parts.is_empty()).then(|| format!("at least {}", parts.join(", ")))
+}
+
+fn of(by: Option<&Claimant>, owners: &Owners) -> String {
+    match by {
+        None => "of the host".to_owned(),
+        Some(Claimant::Container(outer)) => format!("in {}", owners.named((**outer).clone())),
+        Some(other) => format!("of {other}"),
+    }
 }
 
 /// Groups that no text can name, in words.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::MAX_FILE;
-use assay_audit::{DiskRate, LimitOf, LimitSetting, Snapshot, limit_settings};
+use assay_audit::{DiskRate, LimitOf, LimitSetting, Snapshot, fair_part, limit_settings};
 use assay_contention::{Counts, LimitRow, LimitWatch};
 use assay_kernel::{Root, counters};
 
@@ -22,9 +22,7 @@ pub(super) struct Limits {
 
 impl Limits {
     pub(super) fn start(root: &Root, snapshot: &Snapshot, at_s: f64) -> Self {
-        let mut all = limit_settings(snapshot);
-        let left_out = all.len().saturating_sub(MOST);
-        all.truncate(MOST);
+        let (all, left_out) = fair_part(snapshot, limit_settings(snapshot), MOST, |one| &one.group);
         let cpuacct = snapshot
             .hierarchies
             .iter()

@@ -11,18 +11,20 @@ use assay_kernel::{Root, counters};
 const MOST: usize = 256;
 
 /// The protections of this host with their counters at the start.
-pub(super) struct Protections(Vec<(ProtectionSetting, MemoryCounts)>);
+pub(super) struct Protections {
+    watched: Vec<(ProtectionSetting, MemoryCounts)>,
+    /// How many there are beyond [`MOST`].
+    pub(super) left_out: usize,
+}
 
 impl Protections {
     pub(super) fn start(root: &Root, snapshot: &Snapshot) -> Self {
-        let all = protection_settings(snapshot, MOST).into_iter();
-        Self(
-            all.map(|setting| {
-                let counts = counts(root, &setting);
-                (setting, counts)
-            })
-            .collect(),
-        )
+        let (all, left_out) = protection_settings(snapshot, MOST);
+        let with_counts = |setting: ProtectionSetting| {
+            let counts = counts(root, &setting);
+            (setting, counts)
+        };
+        Self { watched: all.into_iter().map(with_counts).collect(), left_out }
     }
 
     /// Whether each of them held until now.
@@ -30,7 +32,7 @@ impl Protections {
         let row = |(setting, first): &(ProtectionSetting, MemoryCounts)| {
             protection(setting, first, &counts(root, setting))
         };
-        self.0.iter().map(row).collect()
+        self.watched.iter().map(row).collect()
     }
 }
 

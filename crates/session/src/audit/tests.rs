@@ -168,6 +168,35 @@ fn groups_of_a_user_hide_none_of_the_host_however_many_there_are() {
 }
 
 #[test]
+fn groups_of_one_claimant_hide_none_of_another_however_many_there_are() {
+    let tree = lay_out(&trees().remove(0).1);
+    let mount = "25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+    fs::write(tree.folder.path().join("proc/self/mountinfo"), mount).unwrap();
+    let top = tree.folder.path().join("sys/fs/cgroup");
+    let user = |uid| format!("user.slice/user-{uid}.slice/user@{uid}.service/app.slice");
+    let container = format!("docker/{}", "0".repeat(64));
+    let few = [user(1000), user(1002), container];
+    let make = |above: &Path, count| {
+        (0..count).for_each(|at| fs::create_dir_all(above.join(format!("g{at}"))).unwrap());
+    };
+    few.iter().for_each(|above| make(&top.join(above), 40));
+    make(&(0..14).fold(top.join(user(1001)), |path, _| path.join("x".repeat(240))), 2500);
+    make(&top.join(user(1001)).join("z.service"), 40);
+    let snapshot = take_snapshot(&Root::at(tree.folder.path())).unwrap();
+    let hierarchy = snapshot.hierarchies.last().unwrap();
+    let read = |above: &str| {
+        let above = format!("/{above}/g");
+        hierarchy.groups.iter().filter(|group| group.path.starts_with(&above)).count()
+    };
+    let own = format!("{}/z.service", user(1001));
+    assert_eq!(few.iter().map(|above| read(above)).collect::<Vec<_>>(), [40, 40, 40]);
+    assert_eq!(read(&own), 40, "beside the many in another directory");
+    let why = hierarchy.left_out.as_deref().unwrap();
+    let is_said = why.contains("MiB: at least ") && why.ends_with(" of uid 1001");
+    assert!(is_said && !why.contains("host"), "{why}");
+}
+
+#[test]
 fn without_control_groups_there_is_nothing_to_audit() {
     let empty = tempfile::tempdir().unwrap();
     let error = take_snapshot(&Root::at(empty.path())).unwrap_err();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::{Hierarchy, MAX_FILE};
-use assay_audit::{Snapshot, WeightSetting, cpu_weights};
+use assay_audit::{Snapshot, WeightSetting, cpu_weights, fair_part};
 use assay_contention::{UsageCounts, UsageLevel, usage_levels};
 use assay_kernel::{Root, counters};
 
@@ -24,9 +24,8 @@ pub(super) struct Usage {
 impl Usage {
     /// `start` says where the groups are, `settings` what they were told.
     pub(super) fn start(root: &Root, start: &Snapshot, settings: &Snapshot) -> Self {
-        let mut settings = cpu_weights(settings);
-        let left_out = settings.len().saturating_sub(MOST);
-        settings.truncate(MOST);
+        let (settings, left_out) =
+            fair_part(settings, cpu_weights(settings), MOST, |one| &one.group);
         let mut usage = Self {
             root: root.clone(),
             counted: counted(start),

@@ -10,6 +10,7 @@ use assay_kernel::{Error, FileId, RereadFile, Root, open_files};
 use rustix::io::Errno;
 
 use super::groups;
+use super::reading_order::{Next, ReadingOrder};
 
 /// A group: the number of its hierarchy, and its path there.
 pub(super) type Place = (usize, String);
@@ -40,8 +41,8 @@ pub(super) struct Watched<'r> {
     pub(super) came: usize,
     /// Groups that are gone.
     pub(super) went: usize,
-    /// Whether groups were left out, since there are too many.
-    is_full: bool,
+    /// Whose groups were left out, since there are too many.
+    full: Option<String>,
     /// Whether files or groups were left out, since too many files are open.
     lacks_descriptors: bool,
 }
@@ -81,7 +82,7 @@ impl<'r> Watched<'r> {
             reserve,
             came: 0,
             went: 0,
-            is_full: false,
+            full: None,
             lacks_descriptors: false,
         };
         for at in 0..watched.hierarchies.len() {
@@ -106,7 +107,8 @@ impl<'r> Watched<'r> {
 
     /// What is not watched, in words.
     pub(super) fn left_out(&self) -> Option<String> {
-        let full = self.is_full.then(|| format!("groups beyond the first {MAX_GROUPS}"));
+        let full = self.full.as_ref();
+        let full = full.map(|whose| format!("groups beyond the first {MAX_GROUPS}: {whose}"));
         let unopened = self
             .lacks_descriptors
             .then(|| "files for which no descriptor was left (`ulimit -n` allows more)".to_owned());
@@ -128,26 +130,32 @@ impl<'r> Watched<'r> {
         Some(self.hierarchies.get(*hierarchy)?.mount.join(path.trim_start_matches('/')))
     }
 
-    /// Adds a group and those below it.
-    fn add(&mut self, place: Place) {
-        let mut found = vec![place];
-        while let Some(place) = found.pop() {
+    /// Adds a group and those below it, in the order of a snapshot.
+    fn add(&mut self, (hierarchy, path): Place) {
+        let Some(mount) = self.hierarchies.get(hierarchy).map(|one| one.mount.clone()) else {
+            return;
+        };
+        let owners = Owners::new(self.root);
+        let mut order = ReadingOrder::at(&path);
+        while self.groups.len() < MAX_GROUPS {
+            let Some(Next { path, by, .. }) = order.next() else { return };
+            let place = (hierarchy, path);
             if self.groups.contains_key(&place) {
                 continue;
             }
-            if self.groups.len() >= MAX_GROUPS {
-                self.is_full = true;
-                return;
+            let Some((files, below)) = self.opened(&place) else { continue };
+            if !below.is_empty() {
+                let by = by.or_else(|| owners.claimant_below(&mount, &place.1));
+                order.add(by, &place.1, below, false);
             }
-            let Some((files, children)) = self.opened(&place) else { continue };
-            found.extend(children);
             self.groups.insert(place, files);
             self.came += 1;
         }
+        self.full = groups::whose(order, &owners).or(self.full.take());
     }
 
-    /// The files of a group, opened, and the groups below it.
-    fn opened(&mut self, place: &Place) -> Option<(Files, Vec<Place>)> {
+    /// The files of a group, opened, and the names of the groups below it.
+    fn opened(&mut self, place: &Place) -> Option<(Files, Vec<String>)> {
         let directory = self.directory(place)?;
         let links = self.root.links(&directory).ok()?;
         let entries = self.root.entries(&directory).inspect_err(|error| self.note(error)).ok()?;
@@ -168,9 +176,8 @@ impl<'r> Watched<'r> {
                 Err(error) => self.note(&error),
             }
         }
-        let children = below(place, &entries.directories).collect();
         let unnamed = entries.unnamed;
-        Some((Files { present, open: files, ids, links, unnamed }, children))
+        Some((Files { present, open: files, ids, links, unnamed }, entries.directories))
     }
 
     /// Looks for groups that came or went, and reads files again: all, or those of one part of the groups, so that each

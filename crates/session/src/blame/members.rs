@@ -8,14 +8,19 @@ use assay_kernel::{Error, Root};
 
 /// Processes of a group and of all groups below it.
 pub(super) fn members(root: &Root, directory: &Path) -> Result<BTreeSet<u32>, Error> {
-    let text = root.read(directory.join("cgroup.procs"))?;
-    let mut members: BTreeSet<u32> =
-        text.lines().filter_map(|line| line.trim().parse().ok()).collect();
-    for below in root.directories(directory)? {
+    let listed = |directory: &Path| root.read(directory.join("cgroup.procs"));
+    let below = |directory: &Path| -> Result<Vec<PathBuf>, Error> {
+        Ok(root.directories(directory)?.iter().map(|name| directory.join(name)).collect())
+    };
+    let mut texts = vec![listed(directory)?];
+    let mut open = below(directory)?;
+    while let Some(directory) = open.pop() {
         // It may be gone by now.
-        members.extend(self::members(root, &directory.join(below)).unwrap_or_default());
+        texts.extend(listed(&directory));
+        open.extend(below(&directory).unwrap_or_default());
     }
-    Ok(members)
+    let lines = texts.iter().flat_map(|text| text.lines());
+    Ok(lines.filter_map(|line| line.trim().parse().ok()).collect())
 }
 
 /// The directory below `mount` whose group, with all below it, has exactly these processes; none if they share one

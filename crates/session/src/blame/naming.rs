@@ -43,10 +43,15 @@ pub(super) fn find(
 ) -> Result<String, Error> {
     let (owners, mount) = (Owners::new(root), hierarchy.directory("/"));
     let (mut of_host, mut claimed) = (Vec::new(), Vec::new());
+    // Those that are found and all below them: what is above a group precedes it.
     let mut found: HashSet<String> = HashSet::new();
     for path in hierarchy.groups(root) {
+        if path.rsplit_once('/').is_some_and(|(above, _)| found.contains(above)) {
+            found.insert(path);
+            continue;
+        }
         let Some(owner) = owners.owner(&mount, &path) else { continue };
-        if is_inside(&found, &path) || !is_named(&owners, &path, &owner, by, name) {
+        if !is_named(&owners, &path, &owner, by, name) {
             continue;
         }
         found.insert(path.clone());
@@ -68,11 +73,6 @@ pub(super) fn find(
             )))
         }
     }
-}
-
-/// Whether a group above is one of these.
-fn is_inside(found: &HashSet<String>, path: &str) -> bool {
-    path.match_indices('/').any(|(at, _)| path.get(..at).is_some_and(|above| found.contains(above)))
 }
 
 fn is_named(owners: &Owners, path: &str, owner: &Owner, by: NamedBy, name: &str) -> bool {

@@ -1,10 +1,16 @@
 //! Tests of the hierarchy on a fake tree.
 
+use std::cell::Cell;
 use std::fs;
 
 use assay_facts::{CgroupLayout, Layout};
 
 use super::*;
+
+thread_local! {
+    /// How often a quota was read.
+    pub(crate) static QUOTAS: Cell<usize> = const { Cell::new(0) };
+}
 
 /// A v1 hierarchy with these groups; `=` gives one a quota.
 pub(crate) fn tree(groups: &[&str]) -> (tempfile::TempDir, CpuHierarchy) {
@@ -22,7 +28,7 @@ pub(crate) fn tree(groups: &[&str]) -> (tempfile::TempDir, CpuHierarchy) {
 fn groups_are_named_below_the_mount_or_by_their_directory() {
     let (top, hierarchy) = tree(&["mine"]);
     let root = Root::at(top.path());
-    for given in ["mine", "/mine", "/cpu/mine", "/mine/"] {
+    for given in ["mine", "/mine", "/cpu/mine", "/mine/", "//mine/./"] {
         assert_eq!(hierarchy.path(given), "/mine", "{given}");
     }
     hierarchy.check_group(&root, "/mine").unwrap();
