@@ -11,26 +11,35 @@ use assay_kernel::affinity;
 /// those behind a CPU that is busy for ever, are known from their next switch on.
 pub(super) struct Visitor {
     thread: JoinHandle<()>,
-    id: Arc<AtomicU32>,
-    is_over: Arc<AtomicBool>,
-    cpus: Arc<[u16]>,
+    visit: Arc<Visit>,
+}
+
+/// What the thread and its owner know of each other.
+struct Visit {
+    /// The thread; 0 until it runs.
+    id: AtomicU32,
+    is_over: AtomicBool,
+    cpus: Vec<u16>,
 }
 
 impl Visitor {
     /// `None` if there is no thread to be had.
     pub(super) fn start() -> Option<Self> {
-        let cpus: Arc<[u16]> = affinity::allowed_cpus(std::process::id()).ok()?.into();
-        let (id, is_over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
-        let shared = (Arc::clone(&id), Arc::clone(&is_over), Arc::clone(&cpus));
-        let visit = move || {
-            let (id, is_over, cpus) = shared;
-            id.store(rustix::thread::gettid().as_raw_nonzero().get() as u32, Ordering::SeqCst);
-            for cpu in cpus.iter().take_while(|_| !is_over.load(Ordering::SeqCst)) {
-                let _ = affinity::bind_self(&[*cpu]);
-            }
-        };
-        let thread = std::thread::Builder::new().spawn(visit).ok()?;
-        Some(Self { thread, id, is_over, cpus })
+        let cpus = affinity::allowed_cpus(std::process::id()).ok()?;
+        let visit = Visit { id: AtomicU32::new(0), is_over: AtomicBool::new(false), cpus };
+        let visit = Arc::new(visit);
+        let own = Arc::clone(&visit);
+        let thread = std::thread::Builder::new().spawn(move || own.go()).ok()?;
+        Some(Self { thread, visit })
+    }
+}
+
+impl Visit {
+    fn go(&self) {
+        self.id.store(rustix::thread::gettid().as_raw_nonzero().get() as u32, Ordering::SeqCst);
+        for cpu in self.cpus.iter().take_while(|_| !self.is_over.load(Ordering::SeqCst)) {
+            let _ = affinity::bind_self(&[*cpu]);
+        }
     }
 }
 
@@ -41,14 +50,14 @@ const PAUSE: Duration = Duration::from_millis(1);
 impl Drop for Visitor {
     /// Calls the thread back from a CPU on which it is not served: until it ends, the process cannot.
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::SeqCst);
+        self.visit.is_over.store(true, Ordering::SeqCst);
         for _ in 0..CALLS {
             if self.thread.is_finished() {
                 return;
             }
-            let id = self.id.load(Ordering::SeqCst);
+            let id = self.visit.id.load(Ordering::SeqCst);
             if id != 0 {
-                let _ = affinity::bind(id, &self.cpus);
+                let _ = affinity::bind(id, &self.visit.cpus);
             }
             std::thread::sleep(PAUSE);
         }
