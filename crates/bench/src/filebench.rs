@@ -2,11 +2,12 @@
 //! interleaved.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use assay_kernel::Root;
 
 use crate::assay::write;
+use crate::child;
 use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
@@ -101,10 +102,9 @@ fn fileserver(folder: &Path) -> String {
 
 fn run(command: &mut Command) -> Result<Measured, Failure> {
     let before = cpu_of_children()?;
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|cause| Failure::Failed(format!("cannot start {command:?}: {cause}")))?;
+    let ended = child::output(command);
+    let output =
+        ended.map_err(|cause| Failure::Failed(format!("cannot start {command:?}: {cause}")))??;
     let cpu_s = cpu_of_children()? - before;
     let text = String::from_utf8_lossy(&output.stdout);
     match summary(&text) {

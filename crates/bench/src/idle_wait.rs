@@ -106,12 +106,20 @@ fn part(before: [u64; 8], after: [u64; 8]) -> f64 {
     if all == 0 { 0.0 } else { 1.0 - idle as f64 / all as f64 }
 }
 
+/// Between two looks whether the user interrupts.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// Sleeps; fails if the user interrupts.
 pub(crate) fn pause(length: Duration) -> Result<(), Failure> {
-    sleep(length);
-    match signal::interrupted_by() {
-        Some(signal) => Err(Failure::Interrupted(signal)),
-        None => Ok(()),
+    let began = Instant::now();
+    loop {
+        let left = length.saturating_sub(began.elapsed());
+        sleep(left.min(LOOK));
+        match signal::interrupted_by() {
+            Some(signal) => return Err(Failure::Interrupted(signal)),
+            None if left <= LOOK => return Ok(()),
+            None => {}
+        }
     }
 }
 

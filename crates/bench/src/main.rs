@@ -17,6 +17,7 @@ mod graph500;
 mod groups;
 mod help_time;
 mod idle_wait;
+mod leftovers;
 mod merge;
 mod multichase;
 mod observer;
@@ -45,7 +46,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use assay_kernel::signal;
+use assay_kernel::{Root, signal};
 use clap::{Parser, ValueEnum};
 
 use crate::assay::Assay;
@@ -240,14 +241,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// All files are written to one folder, which is removed afterwards.
+/// All files are written to one folder, which is removed afterwards, or by the next bench if this one is killed.
 fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
-    let folder = tempfile::Builder::new()
-        .prefix("assay-bench-")
-        .tempdir()
-        .map_err(|cause| Failure::Failed(format!("cannot create a folder: {cause}")))?;
     progress("waiting for the host lock");
     let _lock = HostLock::acquire()?;
+    leftovers::remove(&std::env::temp_dir(), &Root::real())?;
+    let folder = tempfile::Builder::new()
+        .prefix(leftovers::PREFIX)
+        .tempdir()
+        .map_err(|cause| Failure::Failed(format!("cannot create a folder: {cause}")))?;
     if let Some(figures) = campaign(arguments, folder.path()) {
         return figures;
     }

@@ -2,8 +2,9 @@
 //! interest that each reports, interleaved in one run.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use crate::child;
 use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
@@ -77,9 +78,8 @@ impl Comparison {
 
 /// Runs a program and parses the seconds after `label`.
 fn seconds(command: &mut Command, label: &str) -> Result<f64, Failure> {
-    command.stdin(Stdio::null()).stderr(Stdio::null());
-    let output =
-        command.output().map_err(|cause| Failure::Failed(format!("{command:?}: {cause}")))?;
+    let ended = child::output(command);
+    let output = ended.map_err(|cause| Failure::Failed(format!("{command:?}: {cause}")))??;
     if !output.status.success() {
         return Err(Failure::Failed(format!("{command:?} ended with {}", output.status)));
     }

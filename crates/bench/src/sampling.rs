@@ -19,6 +19,7 @@ use assay_sample::{
     Targets, prepare_chosen,
 };
 
+use crate::child;
 use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
 use crate::idle_wait;
@@ -175,20 +176,20 @@ fn pidstat() -> Result<Option<f64>, Failure> {
     let readings = SECONDS.to_string();
     let used = |usage: assay_kernel::child::ChildrenUsage| usage.user_us + usage.system_us;
     let before = used(children_usage());
-    let status = Command::new("pidstat")
+    let started = Command::new("pidstat")
         .args(["-t", "-u", "-w", "-p", &own, "1", &readings])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status();
-    match status {
-        Ok(status) if status.success() => {
+        .spawn();
+    let Ok(mut started) = started else { return Ok(None) };
+    match child::wait(&mut started)? {
+        status if status.success() => {
             let micros = used(children_usage()).saturating_sub(before);
             // Rates need one reading more than there are lines.
             Ok(Some(micros as f64 / 1e6 / (SECONDS + 1) as f64))
         }
-        Ok(status) => Err(Failure::Failed(format!("pidstat ended with {status}"))),
-        Err(_) => Ok(None),
+        status => Err(Failure::Failed(format!("pidstat ended with {status}"))),
     }
 }
 

@@ -11,6 +11,7 @@ use assay_kernel::Root;
 
 use super::{Setup, Steps, TopGroup, script};
 use crate::assay::write;
+use crate::child;
 use crate::failure::Failure;
 
 /// Another program that creates groups.
@@ -71,7 +72,7 @@ impl Contender {
         let mut command = Command::new("sh");
         command.arg(&file).stdin(Stdio::null()).stdout(File::create(&output).map_err(wrong)?);
         let begun = Instant::now();
-        let status = command.status().map_err(wrong)?;
+        let status = child::wait(&mut command.spawn().map_err(wrong)?)?;
         let elapsed = begun.elapsed();
         if !status.success() {
             return Err(Failure::Failed(format!("{} ended with {status}", self.name)));
