@@ -65,7 +65,7 @@ pub(super) const ALL: [Injected; 8] = [
     },
     Injected {
         code: "C-TAG-CAP",
-        what: "a pool of 64 instead of 1024",
+        what: "a pool of 256 instead of 1024",
         seconds: 14,
         study: io::tag_cap,
         hogs: &[],
@@ -73,11 +73,11 @@ pub(super) const ALL: [Injected; 8] = [
     },
     Injected {
         code: "C-WAKER",
-        what: "the heaviest reader pauses for 20 ms, and BFQ takes no pause below 100 ms for one without it",
+        what: "the lightest reader pauses for 20 ms; without it BFQ takes nothing below 100 ms for a pause",
         seconds: 10,
         study: io::waker,
         hogs: &[],
-        sign: Sign::Gains("task", 1.3),
+        sign: Sign::Gains("", 1.3),
     },
     Injected {
         code: "C-DEVICE-QUEUE",

@@ -48,7 +48,7 @@ fn study(disk: &Disk, groups: &[Readers], cpus: Pair) -> String {
         format!(
             "[[groups]]\nname = \"{name}\"\ncount = {count}\nknobs = {{ \"io.weight\" = {weights:?}, {on} }}\n\
              run = \"{name}\"\n[workloads.{name}]\nuse = \"fio\"\nargs = {{ rw = \"randread\", bs = \"{block}k\", \
-             ioengine = \"libaio\", iodepth = {depth}, direct = 1, size = \"1/8\"{options} }}\n"
+             ioengine = \"libaio\", iodepth = {depth}, direct = 1, size = \"1/16\"{options} }}\n"
         )
     };
     let groups: String = groups.iter().map(readers).collect();
@@ -60,33 +60,35 @@ pub(super) fn many_requests(_: bool, cpus: Pair) -> String {
     study(&Disk { block: 4, ..DISK }, &[READERS], cpus)
 }
 
-/// Three groups, and the heaviest with these options.
-fn heaviest(disk: &Disk, options: &'static str, cpus: Pair) -> String {
-    let lighter = Readers { weights: &[100, 200, 400], ..READERS };
-    study(disk, &[lighter, Readers { name: "other", weights: &[800], options, ..READERS }], cpus)
-}
-
+/// Three groups read all the time, and the heaviest does not.
 pub(super) fn demand(with: bool, cpus: Pair) -> String {
-    heaviest(&DISK, if with { ", rate_iops = 200" } else { "" }, cpus)
+    let options = if with { ", rate_iops = 200" } else { "" };
+    let lighter = Readers { weights: &[100, 200, 400], ..READERS };
+    let other = Readers { name: "other", weights: &[800], options, ..READERS };
+    study(&DISK, &[lighter, other], cpus)
 }
 
-/// By weight the light groups may hold 16 of 64 requests, and 256 of 1024. The heavy one keeps fewer outstanding than it
-/// may hold, so that the pool is never full: what waits for a place waits at a cap.
+/// By weight each light group may hold 11 of 256 requests, and 43 of 1024. The heavy ones keep fewer outstanding than they
+/// may hold, so that the pool is never full: what waits for a place waits at a cap. It takes many such groups: of two none
+/// lost anything.
 pub(super) fn tag_cap(with: bool, cpus: Pair) -> String {
-    let disk = Disk { pool: if with { 64 } else { DISK.pool }, ..DISK };
-    let light = Readers { name: "light", weights: &[100, 100], depth: 32, options: "" };
-    let heavy = Readers { name: "heavy", weights: &[200], depth: 16, options: "" };
+    let disk = Disk { pool: if with { 256 } else { DISK.pool }, ..DISK };
+    let light = Readers { name: "light", weights: &[100; 12], depth: 32, options: "" };
+    let heavy = Readers { name: "heavy", weights: &[300; 4], depth: 16, options: "" };
     study(&disk, &[light, heavy], cpus)
 }
 
 /// BFQ takes a queue for the waker of a process that comes back after pauses longer than `slice_idle`, which is 8 ms
-/// (docs/findings/bfq-waker.md, L8). Such pauses come by themselves where the hypervisor takes the CPUs away for as long:
-/// without the cause it is 100 ms.
+/// (docs/findings/bfq-waker.md), mostly the heaviest, and a light one gains most by that. Such pauses come by themselves
+/// where the hypervisor takes the CPUs away for as long: without the cause it is 100 ms.
 pub(super) fn waker(with: bool, cpus: Pair) -> String {
-    match with {
-        true => heaviest(&DISK, ", thinktime = 20000, thinktime_iotime = \"200ms\"", cpus),
-        false => heaviest(&Disk { queue: ", \"iosched/slice_idle\" = 100", ..DISK }, "", cpus),
-    }
+    let (queue, options) = match with {
+        true => ("", ", thinktime = 20000, thinktime_iotime = \"200ms\""),
+        false => (", \"iosched/slice_idle\" = 100", ""),
+    };
+    let heavier = Readers { weights: &[200, 400, 800], ..READERS };
+    let other = Readers { name: "other", weights: &[100], options, ..READERS };
+    study(&Disk { queue, ..DISK }, &[heavier, other], cpus)
 }
 
 /// Without idling BFQ gives the device all that it takes, which is more than the groups keep outstanding.
