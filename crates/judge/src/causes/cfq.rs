@@ -10,7 +10,8 @@ use assay_verdict::wording::percent;
 use super::fit::Fit;
 use super::{Strength, Suspicion};
 use crate::estimates::Estimates;
-use crate::queue::Queue;
+use crate::queue::{self, Queue};
+use crate::repeat::Repeat;
 use crate::subject::Subject;
 
 pub(super) const REENTRY: CauseEntry = CauseEntry {
@@ -31,9 +32,9 @@ pub(super) const REENTRY: CauseEntry = CauseEntry {
 
 pub(super) const SLICE_FLOOR: CauseEntry = CauseEntry {
     code: "C-CFQ-SLICE-FLOOR",
-    what: "Under CFQ no slice is shorter than two idle times (16 ms), so that the lightest groups get more than their part of a round once that would be shorter.",
+    what: "Under CFQ no slice is shorter than two idle times (16 ms; none on a disk that does not rotate, where `slice_idle` is 0), so that the lightest groups get more than their part of a round once that would be shorter.",
     found_by: FoundBy::Suspicion,
-    fingerprint: "The scheduler is `cfq` (before 5.0), and 300 ms times the lightest share is less than 16 ms; the lightest classes merge first.",
+    fingerprint: "The scheduler is `cfq` (before 5.0), and 300 ms times the lightest share is less than twice `iosched/slice_idle`; the lightest classes merge first.",
     confirm: "`iosched/target_latency` of 3000 instead of 300, or `slice_idle` of 1: the break moves to as many times the groups.",
     tests: &[],
     effects: &[],
@@ -68,8 +69,8 @@ pub(super) const VFRACTION: CauseEntry = CauseEntry {
 /// One round of all groups in seconds (`target_latency`, 300 ms).
 const ROUND_S: f64 = 0.3;
 
-/// Shortest slice of a group: twice `slice_idle` of 8 ms.
-const FLOOR_S: f64 = 0.016;
+/// `slice_idle` of a disk that rotates, in milliseconds.
+const SLICE_IDLE_MS: f64 = 8.0;
 
 /// Resolution of a group's fraction of the whole (`vfraction`).
 const PARTS: f64 = 4096.0;
@@ -78,9 +79,13 @@ const PARTS: f64 = 4096.0;
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
+    repeat: &Repeat<'_>,
     numbers: &Estimates,
     within: f64,
 ) -> Vec<Suspicion> {
+    let reading = queue::reading(repeat, &queue.disk);
+    let slice_idle = reading.and_then(|reading| reading.at_start.get("iosched/slice_idle"));
+    let shortest_s = shortest_slice_s(slice_idle.map(String::as_str));
     let shares: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let mut found = vec![fits(
         REENTRY.code,
@@ -89,9 +94,9 @@ pub(super) fn suspect(
         Strength::Weak,
     )];
     let predict = |shares: Vec<f64>| Fit::new(numbers, &shares).and_then(Fit::strength);
-    let slices = shares.iter().map(|share| share.max(FLOOR_S / ROUND_S)).collect();
+    let slices = shares.iter().map(|share| share.max(shortest_s / ROUND_S)).collect();
     let cut = shares.iter().map(|share| (share * PARTS).floor() / PARTS).collect();
-    found.push(scored(floor(&shares), predict(slices)));
+    found.push(scored(floor(&shares, shortest_s), predict(slices)));
     found.push(scored(truncated(&shares, within), predict(cut)));
     found.extend(delay(&subject.host.kernel));
     found
@@ -118,8 +123,14 @@ fn fits(code: &str, summary: &str, evidence: String, strength: Strength) -> Susp
     Suspicion::Fits(cause, strength)
 }
 
+/// The shortest slice of a group: twice `slice_idle`, which CFQ sets to 0 for a disk that does not rotate.
+fn shortest_slice_s(slice_idle: Option<&str>) -> f64 {
+    let idle_ms = slice_idle.and_then(|text| text.trim().parse().ok()).unwrap_or(SLICE_IDLE_MS);
+    2e-3 * idle_ms
+}
+
 /// Compares the lightest group's part of a round with the shortest slice.
-fn floor(shares: &[f64]) -> Suspicion {
+fn floor(shares: &[f64], shortest_s: f64) -> Suspicion {
     let code = SLICE_FLOOR.code;
     let least = shares.iter().copied().fold(1.0, f64::min);
     let slice = ROUND_S * least;
@@ -128,9 +139,9 @@ fn floor(shares: &[f64]) -> Suspicion {
          {:.0} ms",
         1e3 * ROUND_S,
         1e3 * slice,
-        1e3 * FLOOR_S
+        1e3 * shortest_s
     );
-    if slice >= FLOOR_S {
+    if slice >= shortest_s {
         return Suspicion::RuledOut(format!("{code}: {text}"));
     }
     let summary =
@@ -184,8 +195,17 @@ mod tests {
 
     #[test]
     fn slices_matter_from_eight_groups_and_bits_from_128() {
-        assert!(!fits(&floor(&shares(4))) && fits(&floor(&shares(8))));
+        let by_default = |groups| floor(&shares(groups), shortest_slice_s(None));
+        assert!(!fits(&by_default(4)) && fits(&by_default(8)));
         assert!(!fits(&truncated(&shares(64), 0.1)) && fits(&truncated(&shares(128), 0.1)));
+    }
+
+    #[test]
+    fn no_slice_is_too_short_on_a_disk_that_does_not_rotate() {
+        let is_short =
+            |groups, slice_idle| fits(&floor(&shares(groups), shortest_slice_s(Some(slice_idle))));
+        assert!(!is_short(256, "0") && is_short(256, "1\n"));
+        assert!(!is_short(4, "8") && is_short(8, "8"));
     }
 
     #[test]

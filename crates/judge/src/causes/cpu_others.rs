@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn examine(case: &Case<'_>) -> Option<Finding> {
-    let waits = case.measured.cpu.as_ref().ok()?;
+    let waits = case.measured.waits_by_class()?;
     let threads = case.threads.as_ref()?;
     let part = |group: usize| waits[group].foreign_s() / (threads[group] * waits[group].seconds);
     let most = (0..waits.len()).max_by(|a, b| part(*a).total_cmp(&part(*b)))?;

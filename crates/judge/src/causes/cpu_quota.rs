@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn examine(case: &Case<'_>) -> Option<Finding> {
-    let waits = case.measured.cpu.as_ref().ok()?;
+    let waits = case.measured.waits_by_class()?;
     let threads = case.threads.as_ref()?;
     let part = |group: usize| waits[group].quota / (threads[group] * waits[group].seconds);
     let held: Vec<usize> = (0..waits.len()).filter(|group| waits[*group].quota > 0.0).collect();

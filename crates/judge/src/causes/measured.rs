@@ -24,6 +24,8 @@ pub(crate) struct CpuWait {
     pub(crate) seconds: f64,
     /// All of it.
     pub(crate) waited: f64,
+    /// Whether it is not known for whom or what: then the rest is not all of it.
+    pub(crate) is_doubtful: bool,
     /// While the group, or one above it, had used up its quota.
     pub(crate) quota: f64,
     /// While something else ran than groups of the study: its name and the time, the largest first.
@@ -116,6 +118,12 @@ impl Measured {
             cpu: or_short().and_then(|()| cpus::waits(evidence, names)),
             disk: or_short().and_then(|()| disks::requests(&evidence.disks, device, names)),
         })
+    }
+
+    /// Waiting for a CPU, where it is known of all groups for whom or what.
+    pub(super) fn waits_by_class(&self) -> Option<&[CpuWait]> {
+        let waits: &[CpuWait] = self.cpu.as_ref().ok()?;
+        waits.iter().all(|wait| !wait.is_doubtful).then_some(waits)
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) enum Without {
 impl PerCpu {
     /// `None` without figures, or where threads slept: no wait says where these were.
     pub(super) fn new(case: &Case<'_>) -> Option<Self> {
-        let waits = case.measured.cpu.as_ref().ok()?;
+        let waits = case.measured.waits_by_class()?;
         let threads = case.threads.as_ref()?;
         let cpus = || 0..case.cpus.len();
         let groups = || 0..waits.len();

@@ -5,7 +5,7 @@ use assay_facts::Available;
 
 use super::{CpuWait, OnCpu, is_part};
 
-/// Percent of the waiting of unknown class with which nothing is excluded or proven.
+/// Percent of the waiting of unknown class with which nothing is said of any class.
 const MOST_UNSEEN: f64 = 5.0;
 
 /// Waiting of these groups for CPUs, or why it is not known.
@@ -14,18 +14,9 @@ pub(super) fn waits(evidence: &Evidence, names: &[String]) -> Result<Vec<CpuWait
         Available::Value(answers) => answers,
         Available::NotAvailable(why) => return Err(why.clone()),
     };
-    let valid = |answer: &Answer| match answer.verdict {
-        Verdict::Valid if answer.percent(Culprit::Unseen) > MOST_UNSEEN => {
-            Err(format!("of the waiting of `{}` too much has no known class", answer.target))
-        }
-        Verdict::Valid => Ok(wait(answer)),
-        Verdict::Void => Err(answer.reason.clone().unwrap_or_default()),
-    };
     let of = |name: &String| {
-        let parts = answers.iter().filter(|answer| is_part(&answer.target, name)).map(valid);
-        let parts = parts.collect::<Result<Vec<_>, _>>()?;
-        let sum = parts.into_iter().reduce(added);
-        sum.ok_or_else(|| format!("the events do not cover `{name}`"))
+        let parts = answers.iter().filter(|answer| is_part(&answer.target, name)).map(wait);
+        parts.reduce(added).ok_or_else(|| format!("the events do not cover `{name}`"))
     };
     names.iter().map(of).collect()
 }
@@ -33,6 +24,7 @@ pub(super) fn waits(evidence: &Evidence, names: &[String]) -> Result<Vec<CpuWait
 /// The waiting of two groups as that of the one around them.
 fn added(mut sum: CpuWait, more: CpuWait) -> CpuWait {
     sum.waited += more.waited;
+    sum.is_doubtful |= more.is_doubtful;
     sum.quota += more.quota;
     for (name, waited) in more.foreign {
         match sum.foreign.iter_mut().find(|(known, _)| *known == name) {
@@ -53,7 +45,22 @@ fn added(mut sum: CpuWait, more: CpuWait) -> CpuWait {
     sum
 }
 
+/// How long a group waited is known by the kernel's own counter as well, where the parts are in doubt.
 fn wait(answer: &Answer) -> CpuWait {
+    let in_all = |waited_ns: u64| CpuWait {
+        seconds: answer.seconds,
+        waited: waited_ns as f64 * 1e-9,
+        is_doubtful: true,
+        ..CpuWait::default()
+    };
+    match answer.verdict {
+        Verdict::Void => in_all(answer.run_delay_ns),
+        Verdict::Valid if answer.percent(Culprit::Unseen) > MOST_UNSEEN => in_all(answer.waited_ns),
+        Verdict::Valid => by_class(answer),
+    }
+}
+
+fn by_class(answer: &Answer) -> CpuWait {
     let mut foreign: Vec<(String, f64)> = Vec::new();
     let mut quota = 0.0;
     for part in &answer.parts {
@@ -76,6 +83,7 @@ fn wait(answer: &Answer) -> CpuWait {
     CpuWait {
         seconds: answer.seconds,
         waited: seconds(answer.waited_ns),
+        is_doubtful: false,
         quota,
         foreign,
         cpus: answer.cpus.iter().map(on).collect(),

@@ -1,8 +1,8 @@
 //! How evidence becomes what the rules ask about.
 
-use assay_blame::Evidence;
+use assay_blame::{Culprit, Evidence, Verdict};
 
-use super::{CpuWait, DiskUse, cpus, disks};
+use super::{CpuWait, DiskUse, Measured, cpus, disks};
 
 /// Eight groups under BFQ, of which the first two are renamed.
 fn evidence(first: &str, second: &str) -> Evidence {
@@ -40,6 +40,27 @@ fn a_group_waits_for_cpus_as_the_groups_inside_it_do_together() {
     assert_eq!(other, &waits(&evidence("task1", "task2"), &["task3"])[0]);
     // A name that only begins alike is another group.
     assert!(cpus::waits(&inner, &names(&["out"])).unwrap_err().contains("`out`"));
+}
+
+#[test]
+fn how_long_a_group_waited_is_known_by_the_kernel_where_the_parts_are_in_doubt() {
+    let measured = |evidence: &Evidence| Measured {
+        cpu: cpus::waits(evidence, &names(&["task1", "task2"])),
+        disk: Err("not looked at".to_owned()),
+    };
+    let mut evidence = evidence("task1", "task2");
+    assert!(measured(&evidence).waits_by_class().is_some());
+    let answer = &mut evidence.cpu.value_mut().unwrap()[0];
+    let waited_ns = answer.waited_ns;
+    answer.parts[0].culprit = Culprit::Unseen;
+    let unseen = measured(&evidence);
+    assert_eq!(unseen.cpu.as_ref().unwrap()[0].waited, waited_ns as f64 * 1e-9);
+    assert_eq!(unseen.waits_by_class(), None, "much of it has no class");
+    let answer = &mut evidence.cpu.value_mut().unwrap()[0];
+    (answer.verdict, answer.waited_ns, answer.run_delay_ns) = (Verdict::Void, 1, 300_000_000);
+    let void = measured(&evidence);
+    assert!((void.cpu.as_ref().unwrap()[0].waited - 0.3).abs() < 1e-9, "{void:?}");
+    assert_eq!(void.waits_by_class(), None, "the sums differ");
 }
 
 #[test]

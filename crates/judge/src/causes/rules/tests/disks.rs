@@ -2,7 +2,7 @@
 
 use super::{SECONDS, World};
 use crate::causes::Measure;
-use assay_verdict::ProofState::{Contributes, Excluded};
+use assay_verdict::ProofState::{Contributes, Excluded, Proven};
 
 const LADDER: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
@@ -220,4 +220,22 @@ fn few_requests_alone_prove_no_low_demand() {
         }
     });
     assert_eq!(blocked.state("C-DEMAND"), Some(Contributes), "its thread waits for a place");
+}
+
+/// How long threads waited for a CPU suffices; for whom is another question.
+#[test]
+fn waiting_for_unknown_others_leaves_what_rests_on_its_length() {
+    let doubted = |world: World| world.cpu(|_, wait| wait.is_doubtful = true);
+    let world = doubted(waiting(starved(3.0), 0.6));
+    assert_eq!(world.proven(Measure::IoBytes), ["C-CPU"]);
+    assert_eq!(world.state("C-CPU-QUOTA"), None);
+    assert_eq!(world.state("C-CPU-OTHERS"), None);
+    let of_its_own = World { disturbed: true, ..doubted(starved(3.0)) };
+    assert_eq!(
+        of_its_own.state("C-DEMAND"),
+        Some(Proven),
+        "its check failed, and no CPU was short"
+    );
+    let void = World { disturbed: true, ..doubted(waiting(starved(3.0), 0.6)) };
+    assert_eq!(void.state("C-DEMAND"), Some(Contributes));
 }
