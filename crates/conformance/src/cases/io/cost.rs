@@ -62,7 +62,7 @@ fn rates(fixture: &mut Fixture, rate: Rate, enable: bool) -> Result<Vec<Window>,
     start_reading(&mut probe)?;
     // What is in flight at the start is a budget of its own.
     fixture.pause(1.5)?;
-    Ok(fixture.windows(6, 1.0, || Ok(vec![count(&mut probe)?]))?)
+    Ok(fixture.windows(6, 0.6, || Ok(vec![count(&mut probe)?]))?)
 }
 
 pub(super) fn reads(fixture: &mut Fixture) -> Result<Outcome, Stop> {

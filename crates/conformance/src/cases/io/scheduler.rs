@@ -51,8 +51,8 @@ fn judge_ignored(windows: &[Window], scheduler: &str) -> Outcome {
 }
 
 const LADDER: [u64; 6] = [200, 400, 800, 200, 400, 800];
-/// 192 requests in all: of a pool of 128 the limit of BFQ leaves the groups 9, 18 and 37 (`bfq_limit_depth` of
-/// block/bfq-iosched.c, since Linux 5.17), and of one of 1024 more than they want.
+/// 192 requests in all, for which both pools have room: of one of 200 the limit of BFQ leaves the groups 14, 29 and 57
+/// (`bfq_limit_depth` of block/bfq-iosched.c, since Linux 5.17), and of one of 1024 more than they want.
 const DEEP: &str = "block=16384 depth=32";
 
 /// Six groups that keep 32 requests outstanding each, with this number of requests in the pool.
@@ -63,11 +63,11 @@ fn deep(fixture: &mut Fixture, requests: &'static str) -> Result<Outcome, Stop> 
     let file = fixture.by_version("blkio.bfq.weight", "io.bfq.weight");
     let mut probes = readers(fixture, &disk, file, &LADDER, DEEP)?;
     let pool = format!("32 requests outstanding in each group, {requests} in the pool");
-    Ok(decide(fixture, &mut probes, &LADDER, &[1.5])?.with(pool))
+    Ok(decide(fixture, &mut probes, &LADDER, &[1.0])?.with(pool))
 }
 
 pub(super) fn small_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    deep(fixture, "128")
+    deep(fixture, "200")
 }
 
 pub(super) fn large_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
