@@ -24,6 +24,9 @@ const MOST: f64 = 0.75;
 /// A group with less than this part of all gains, or of all losses, is neither a winner nor a loser.
 const MATTERS: f64 = 0.1;
 
+/// The same as a part of an even part of them: of twenty groups that lose alike each has a twentieth.
+const OF_EVEN: f64 = 0.5;
+
 /// A cause that events in the kernel prove or exclude.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
@@ -124,7 +127,8 @@ impl Case<'_> {
     }
 
     fn moved(&self, sign: f64) -> Vec<usize> {
-        let least = (MATTERS * self.deviation()).max(f64::MIN_POSITIVE);
+        let part = MATTERS.min(OF_EVEN / self.seen.len() as f64);
+        let least = (part * self.deviation()).max(f64::MIN_POSITIVE);
         (0..self.seen.len()).filter(|group| sign * self.excess(*group) >= least).collect()
     }
 

@@ -91,8 +91,9 @@ pub(super) fn waker(with: bool, cpus: Pair) -> String {
     study(&Disk { queue, ..DISK }, &[heavier, other], cpus)
 }
 
-/// Without idling BFQ gives the device all that it takes, which is more than the groups keep outstanding.
+/// Without idling BFQ gives the device all that it takes, which is more than the groups keep outstanding. Only large
+/// requests stay there for long enough.
 pub(super) fn device_queue(with: bool, cpus: Pair) -> String {
     let queue = if with { ", \"iosched/slice_idle\" = 0" } else { "" };
-    study(&Disk { queue, ..DISK }, &[READERS], cpus)
+    study(&Disk { queue, block: 64, ..DISK }, &[READERS], cpus)
 }

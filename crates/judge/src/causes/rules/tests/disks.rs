@@ -135,6 +135,22 @@ fn a_cap_does_not_explain_losers_without_one_or_winners_at_theirs() {
     assert_eq!(other_limit.state("C-TAG-CAP"), Some(Contributes), "they held less than their caps");
 }
 
+/// Each of twelve has a twelfth of all losses.
+#[test]
+fn many_groups_that_lose_alike_are_losers() {
+    let groups = |light: f64, heavy: f64| [[light; 12].as_slice(), &[heavy; 4]].concat();
+    let world = in_turns(World::new(&groups(1.0, 3.0), &groups(0.6, 4.2)));
+    let world = world.disk(|number, group| {
+        if number < 12 {
+            (group.own_cap, group.scheduler) = (0.9 * SECONDS, 0.0);
+            (group.held, group.idle) = (Some(6.0), 0.8);
+        }
+    });
+    assert_eq!(world.proven(Measure::IoBytes), ["C-TAG-CAP"], "{:?}", world.finding("C-TAG-CAP"));
+    let queued = world.disk(|_, group| group.own_cap = 0.0);
+    assert_eq!(queued.state("C-TAG-CAP"), Some(Excluded));
+}
+
 #[test]
 fn a_full_pool_is_proven_by_waiting_and_shares_by_requests_outstanding() {
     let world = |served: &[f64], waiting: f64| {
