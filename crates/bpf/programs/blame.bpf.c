@@ -30,12 +30,12 @@ INLINE void heal(struct settings *s, struct cpu *c, __u32 cpu, struct task_struc
 	struct thread *t = find(prev);
 
 	if (c->last && prev->pid && (__s64)(then - c->last) > 0)
-		charge(s, c, cpu, then, steal);
+		charge_apart(s, c, cpu, then, steal);
 	if (prev->pid)
 		leave_idle(c, c->last);
 	/* At the first event of a CPU nothing is charged yet, unless a thread was moved there. */
 	if (t && t->waits)
-		leave(s, t, cpu, c->last ? c->last : then);
+		leave(s, t, c, cpu, c->last ? c->last : then);
 	else if (t && SLOT(from))
 		charge_hidden(s, t, prev, cpu);
 	c->running = CLASS(from);
@@ -99,7 +99,7 @@ INLINE void start_wait(struct settings *s, struct task_struct *p, __u32 index, i
 	/* An ended thread may have had the same id. */
 	if (is_new && !t->waits)
 		t->run_delay = p->sched_info.run_delay;
-	begin(s, p, t, index, c, now);
+	begin(s, p, t, index, slot, c, rq->cpu, now);
 }
 
 INLINE int woken(struct task_struct *p, int is_new)
@@ -154,8 +154,8 @@ int BPF_PROG(sched_migrate_task, struct task_struct *p, int to)
 		return 0;
 	rq = p->se.cfs_rq->rq;
 	now = rq->clock;
-	charge(s, from, t->cpu, now, stolen(rq));
-	leave(s, t, t->cpu, now);
+	charge_apart(s, from, t->cpu, now, stolen(rq));
+	leave(s, t, from, t->cpu, now);
 
 	queues = (__u64 *)p->sched_task_group->cfs_rq;
 	bpf_probe_read_kernel(&queue, sizeof(queue), queues + to);

@@ -92,23 +92,39 @@ static __noinline void take_over(struct cpu *c, struct slot *slot, __u64 bit)
 	c->waiting = (c->waiting & ~bit) | (bit & mask_if(positive(slot->waiting)));
 }
 
-static __noinline void charge_slot(struct settings *s, struct cpu *c, __u32 cpu, __u32 index, struct elapsed *all)
+INLINE void add_charged(struct cpu *c, struct slot *slot, struct elapsed *e)
+{
+	__u64 n = (__s64)slot->waiting;
+
+	slot->charged[BOUNDED(c->running, CLASSES)] += n * e->run;
+	if (!(e->interrupts | e->steal))
+		return;
+	slot->charged[INTERRUPTS] += n * e->interrupts;
+	slot->charged[HYPERVISOR] += n * e->steal;
+}
+
+/* What the quota takes off the other parts is taken off for this slot alone. */
+static __noinline void charge_limited(struct cpu *c, struct slot *slot, struct elapsed *all)
+{
+	struct elapsed e = *all;
+
+	cut_quota(slot, &e);
+	add_charged(c, slot, &e);
+	slot->charged[QUOTA] += (__s64)slot->waiting * e.quota;
+}
+
+static __noinline void charge_slot(struct settings *s, struct cpu *c, __u32 cpu, __u32 index, struct elapsed *e)
 {
 	struct slot *slot = slot_of(s, cpu, index);
-	struct elapsed e = *all;
-	__u64 n;
 
 	if (!slot)
 		return;
 	if (c->arrived >> index & 1)
 		take_over(c, slot, 1ull << index);
 	if (s->limited >> index & 1)
-		cut_quota(slot, &e);
-	n = (__s64)slot->waiting;
-	slot->charged[BOUNDED(c->running, CLASSES)] += n * e.run;
-	slot->charged[INTERRUPTS] += n * e.interrupts;
-	slot->charged[HYPERVISOR] += n * e.steal;
-	slot->charged[QUOTA] += n * e.quota;
+		charge_limited(c, slot, e);
+	else
+		add_charged(c, slot, e);
 }
 
 /* The number of the lowest bit that is set: how many are below it. */
@@ -122,26 +138,56 @@ INLINE __u32 lowest(__u64 bits)
 	return BOUNDED(x * 0x0101010101010101 >> 56, SLOTS);
 }
 
-/* Charges everything up to `now` on this run queue. */
-static __noinline void charge(struct settings *s, struct cpu *c, __u32 cpu, __u64 now, __u64 steal_total)
+static __noinline void charge_slots(struct settings *s, struct cpu *c, __u32 cpu, __u64 left, struct elapsed *e)
 {
-	struct elapsed e = { .now = now };
-	__u64 left = c->waiting | c->arrived, interrupts;
-
-	if (!c->first) {
-		c->first = now;
-		c->interrupts_taken = c->interrupts;
-		c->steal_taken = steal_total;
-		/* What runs is known from the first switch on. */
-		if (!c->switches && !c->hidden_switches)
-			c->running = UNSEEN;
-		/* A thread that was moved here may wait already. */
-		__sync_val_compare_and_swap(&c->last, 0, now);
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < SLOTS; i++) {
+		if (!left)
+			break;
+		charge_slot(s, c, cpu, lowest(left), e);
+		left &= left - 1;
 	}
-	if ((__s64)(now - c->last) <= 0)
-		return;
+}
+
+static __noinline void begin_charging(struct cpu *c, __u64 now, __u64 steal_total)
+{
+	c->first = now;
+	c->interrupts_taken = c->interrupts;
+	c->steal_taken = steal_total;
+	/* What runs is known from the first switch on. */
+	if (!c->switches && !c->hidden_switches)
+		c->running = UNSEEN;
+	/* A thread that was moved here may wait already. */
+	__sync_val_compare_and_swap(&c->last, 0, now);
+}
+
+/* Takes what interrupts and the hypervisor took off the time; of more than that the rest is taken off the next time. */
+INLINE void part(struct cpu *c, struct elapsed *e)
+{
+	__u64 interrupts = c->interrupts - c->interrupts_taken;
+
+	e->interrupts = interrupts < e->run ? interrupts : e->run;
+	c->interrupts_taken += e->interrupts;
+	e->run -= e->interrupts;
+	if (e->steal > e->run)
+		e->steal = e->run;
+	e->run -= e->steal;
+}
+
+/*
+ * Charges everything up to `now` on this run queue. Inline, with the one call that is needed: every switch and wake-up
+ * does it, and most often no thread waits, or threads of the first slot alone.
+ */
+INLINE void charge(struct settings *s, struct cpu *c, __u32 cpu, __u64 now, __u64 steal_total)
+{
+	__u64 left = c->waiting | c->arrived;
+	struct elapsed e = { .now = now };
+
+	if (!c->first)
+		begin_charging(c, now, steal_total);
 	e.run = now - c->last;
-	interrupts = c->interrupts - c->interrupts_taken;
+	if ((__s64)e.run <= 0)
+		return;
 	e.steal = steal_total - c->steal_taken;
 	c->last = now;
 	c->steal_taken = steal_total;
@@ -149,17 +195,15 @@ static __noinline void charge(struct settings *s, struct cpu *c, __u32 cpu, __u6
 		c->interrupts_taken = c->interrupts;
 		return;
 	}
-	e.interrupts = interrupts < e.run ? interrupts : e.run;
-	c->interrupts_taken += e.interrupts;
-	e.run -= e.interrupts;
-	if (e.steal > e.run)
-		e.steal = e.run;
-	e.run -= e.steal;
-#pragma clang loop unroll(disable)
-	for (int i = 0; i < SLOTS; i++) {
-		if (!left)
-			break;
-		charge_slot(s, c, cpu, lowest(left), &e);
-		left &= left - 1;
-	}
+	part(c, &e);
+	if (left == 1)
+		charge_slot(s, c, cpu, 0, &e);
+	else
+		charge_slots(s, c, cpu, left, &e);
+}
+
+/* The same where it happens rarely. */
+static __noinline void charge_apart(struct settings *s, struct cpu *c, __u32 cpu, __u64 now, __u64 steal_total)
+{
+	charge(s, c, cpu, now, steal_total);
 }

@@ -20,12 +20,11 @@ INLINE void start_stay(struct thread *t, struct cpu *c, __u32 cpu, struct slot *
 	t->own_idle = own_idle(c, now);
 }
 
-INLINE void begin(struct settings *s, struct task_struct *p, struct thread *t, __u32 index, struct cpu *c, __u64 now)
+/* A thread begins to wait on the CPU whose lock is held, in the slot with this number there. */
+INLINE void begin(struct settings *s, struct task_struct *p, struct thread *t, __u32 index, struct slot *slot,
+		  struct cpu *c, __u32 cpu, __u64 now)
 {
-	__u32 cpu = p->se.cfs_rq->rq->cpu;
-	struct slot *slot = slot_of(s, cpu, index);
-
-	if (!slot || t->waits)
+	if (t->waits)
 		return;
 	watch_quota(s, slot, index, (__u64)p->se.cfs_rq, now);
 	t->slot = index;
@@ -56,11 +55,11 @@ INLINE void count_arrival(struct cpu *c, struct slot *slot, struct thread *t, __
 	}
 }
 
-/* Takes a waiting thread off the counts of the CPU on which it waits; `cpu` is the one whose lock is held. */
-INLINE struct slot *leave(struct settings *s, struct thread *t, __u32 cpu, __u64 now)
+/* Takes a waiting thread off the counts of the CPU on which it waits; `here` is the one whose lock is held. */
+INLINE struct slot *leave(struct settings *s, struct thread *t, struct cpu *here, __u32 cpu, __u64 now)
 {
 	__u32 index = t->slot & (SLOTS - 1);
-	struct cpu *c = cpu_of(t->cpu);
+	struct cpu *c = t->cpu == cpu ? here : cpu_of(t->cpu);
 	struct slot *slot = slot_of(s, t->cpu, index);
 
 	t->waits = 0;
@@ -193,7 +192,7 @@ INLINE void end(struct settings *s, struct task_struct *p, __u32 place, struct c
 	t = find(p);
 	if (t && t->waits) {
 		int same = t->cpu == cpu;
-		struct slot *slot = leave(s, t, cpu, now);
+		struct slot *slot = leave(s, t, c, cpu, now);
 		struct ended ended = { .length = now - t->since, .idle_elsewhere = t->idle_elsewhere };
 		if (!slot || (__s64)ended.length < 0)
 			return;
@@ -224,8 +223,11 @@ INLINE void depart(struct settings *s, struct task_struct *p, __u32 place, struc
 		slot->run_delay += run_delay - t->run_delay;
 	t->run_delay = run_delay;
 	if (t->waits)
-		leave(s, t, cpu, now);
+		leave(s, t, c, cpu, now);
 	/* As sched_info_depart asks, which begins a wait for the kernel. */
-	if (!p->__state)
-		begin(s, p, t, index, c, now);
+	if (p->__state)
+		return;
+	slot = slot_of(s, cpu, index);
+	if (slot)
+		begin(s, p, t, index, slot, c, cpu, now);
 }
