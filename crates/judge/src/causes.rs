@@ -335,7 +335,7 @@ fn of_queue(
             found.push(seeky::suspect(subject, queue, repeat, numbers));
             found.push(ceiling::suspect(subject, repeat, numbers));
         }
-        Some("cfq") => found.extend(cfq::suspect(subject, queue, numbers, within)),
+        Some("cfq") => found.extend(cfq::suspect(subject, queue, repeat, numbers, within)),
         _ => {}
     }
     found.extend(iocost::suspect(subject, queue, repeat, numbers));
