@@ -1,11 +1,12 @@
 //! Measures what following requests costs: fio at its highest rate on a loop disk, in turns with the eBPF programs of
 //! `assay blame` at their tracepoints and without. How long the programs themselves run is what the kernel measures of them
-//! in runs of their own, since it makes them slower: on all disks of the host, reading its clock included.
+//! in runs of their own, since it makes them slower: on all disks of the host, reading its clock included. What of that is
+//! the clock is known from programs that do nothing at the same tracepoints.
 
-use std::iter::repeat_with;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use assay_bpf::{EMPTY_DISK, Programs};
 use assay_host::scratch::{self, Format, ScratchSpec, Source};
 use assay_host::{Ledger, gather};
 use assay_kernel::bpf_info::{Ran, RunTimes};
@@ -74,20 +75,34 @@ fn with_disk(
     // The first run warms caches and clocks; it is discarded.
     alone()?;
     let pairs = in_turns(rounds, followed, alone)?;
-    let in_programs = || {
+    let (mut inside, mut beyond) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
         let watch = RequestWatch::on_groups(root, &hierarchy, &[], std::slice::from_ref(&name));
         let mut watch = watch.map_err(|error| Failure::from_display(&error))?;
-        let _measured = RunTimes::measure()?;
         watch.start()?;
-        let requests = fio(folder, device)? * f64::from(SECONDS);
-        Ok::<_, Failure>(ran(watch.ran())?.ns as f64 / requests)
-    };
-    let in_programs: Vec<f64> = repeat_with(in_programs).take(rounds).collect::<Result<_, _>>()?;
+        let following = in_programs(folder, device, || watch.ran())?;
+        drop(watch);
+        let empty = Programs::load(root, EMPTY_DISK)?;
+        beyond.push(following - in_programs(folder, device, || empty.ran())?);
+        inside.push(following);
+    }
     Ok(vec![
         as_peer("throughput with requests followed / without", &pairs, MARGIN, |iops| *iops)?,
         each_request(&pairs)?,
-        bound("following requests, by the kernel's clock of the programs", &in_programs)?,
+        bound("following requests, by the kernel's clock of the programs", &inside)?,
+        bound("the same, beyond empty programs", &beyond)?,
     ])
+}
+
+/// Nanoseconds a request in programs, by the kernel's clock.
+fn in_programs(
+    folder: &Path,
+    device: &Path,
+    counted: impl Fn() -> Option<Ran>,
+) -> Result<f64, Failure> {
+    let _measured = RunTimes::measure()?;
+    let requests = fio(folder, device)? * f64::from(SECONDS);
+    Ok(ran(counted())?.ns as f64 / requests)
 }
 
 /// What the kernel measured of programs.
