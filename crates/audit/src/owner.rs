@@ -41,7 +41,7 @@ fn with_name(snapshot: &Snapshot, owner: Owner, user: &str) -> Owner {
 }
 
 /// At most so many of things that each belong to a group, and how many there are beyond: those of the host, then as many of one
-/// claimant as of another, so that whoever makes many groups hides only his own.
+/// claimant as of another, so that a user who makes many groups hides only his own.
 #[must_use]
 pub fn fair_part<T>(
     snapshot: &Snapshot,

@@ -1,5 +1,5 @@
 //! In which order groups are read where there may be more than are read at all: those of the host first, then those that others
-//! claim, as many of one claimant as of another, so that whoever makes many hides only his own.
+//! claim, as many of one claimant as of another, so that a claimant who makes many hides only his own.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::vec::IntoIter;

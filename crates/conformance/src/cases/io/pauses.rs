@@ -29,7 +29,7 @@ fn after_pauses(fixture: &mut Fixture, weights: &[u64]) -> Result<Outcome, Stop>
             first.signal(Signal::CONT)?;
         }
     }
-    let outcome = decide(fixture, &mut probes, weights, &[1.0])?;
+    let outcome = decide(fixture, &mut probes, weights, &[0.5])?;
     Ok(outcome.with("before that the first reader was stopped 20 times"))
 }
 
