@@ -3,7 +3,7 @@
 //!
 //! Known since 2012 (a051661ca6d1: once the shared pool is exhausted, proportional limits mean
 //! nothing) and again since blk-mq (76f1df88bbc2, 5.17: a light group fills the pool, a heavy group
-//! sleeps in tag allocation). BFQ's remedy caps a group at its weight's part of the pool, which
+//! sleeps in tag allocation). Between the two, until 5.0, each group had a pool of its own. BFQ's remedy caps a group at its weight's part of the pool, which
 //! rounds to nothing for light groups among many.
 
 use assay_terms::Measure;
@@ -35,6 +35,9 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
 
 const CODE: &str = ENTRY.code;
 
+/// Schedulers of the block layer that 5.0 removed, in which each group has `nr_requests` of its own (blk_get_rl).
+const POOL_EACH: [&str; 3] = ["cfq", "deadline", "noop"];
+
 /// Minimum demand of the workloads relative to the pool.
 const WANTED: f64 = 0.9;
 
@@ -44,6 +47,11 @@ const FULL: f64 = 0.8;
 /// Compares demand, pool and the mean queue.
 pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Estimates) -> Suspicion {
     let code = CODE;
+    if let Some(scheduler) = queue.scheduler.as_deref().filter(|name| POOL_EACH.contains(name)) {
+        return Suspicion::RuledOut(format!(
+            "{code}: under {scheduler} each group has its own pool"
+        ));
+    }
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
         return Suspicion::NotExamined(format!("{code}: `nr_requests` was not recorded"));
     };
