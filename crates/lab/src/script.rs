@@ -105,6 +105,13 @@ mod tests {
 
     use super::*;
 
+    /// A function of the init step.
+    fn function(name: &str) -> &'static str {
+        let begin = INIT.find(&format!("{name}() {{")).unwrap();
+        let length = INIT[begin..].find("\n}\n").unwrap() + 3;
+        &INIT[begin..begin + length]
+    }
+
     #[test]
     fn the_caller_s_directory_is_mounted_if_qemu_options_can_contain_its_path() {
         let place = tempfile::tempdir().unwrap();
@@ -169,10 +176,8 @@ mod tests {
             ..GuestTask::default()
         };
         let settings = settings(&GuestSpec::default(), &task, "{}");
-        let begin = INIT.find("keep_in_memory() {").unwrap();
-        let length = INIT[begin..].find("\n}\n").unwrap() + 3;
         let function =
-            INIT[begin..begin + length].replace("/run/assay/memory", &memory.display().to_string());
+            function("keep_in_memory").replace("/run/assay/memory", &memory.display().to_string());
         let fakes = format!(
             "note() {{ echo \"note: $*\"; }}\nmount() {{ echo \"mount $*\"; }}\n\
              ldd() {{ printf '\\tlibc.so.6 => %s (0x7f)\\n' '{}'; }}\n",
@@ -187,6 +192,22 @@ mod tests {
         assert!(out.contains("note: /no/such/program could not be copied"), "{out}");
         assert_eq!(std::fs::read(copy).unwrap(), b"contents");
         assert!(library.metadata().unwrap().modified().unwrap() > long_ago, "it stays outside");
+    }
+
+    #[test]
+    fn configfs_is_missed_only_where_nobody_has_mounted_it() {
+        let is_missed = |mounts: &str| {
+            let fakes = format!(
+                "note() {{ echo \"note: $*\"; }}\nmodprobe() {{ :; }}\nmount() {{ return 32; }}\n\
+                 cat() {{ echo '{mounts}'; }}\n"
+            );
+            let script = format!("{fakes}{}load_modules\n", function("load_modules"));
+            let ran = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+            String::from_utf8_lossy(&ran.stdout).contains("configfs could not be mounted")
+        };
+        assert!(is_missed("sysfs /sys sysfs rw 0 0"));
+        assert!(!is_missed("none /sys/kernel/config configfs rw,relatime 0 0"));
     }
 
     #[test]
