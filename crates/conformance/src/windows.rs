@@ -38,6 +38,12 @@ pub(crate) fn of_cpus(used: &[f64]) -> Vec<Window> {
     vec![window; 8]
 }
 
+/// Six windows of half a second in which each counter grew by this much, for the tests of cases.
+#[cfg(test)]
+pub(crate) fn of_counts(grew: &[f64]) -> Vec<Window> {
+    vec![Window { seconds: 0.5, grew: grew.to_vec() }; 6]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,9 +18,13 @@ pub struct Owners<'r> {
     known: RefCell<HashMap<PathBuf, Known>>,
 }
 
-/// By the path of a directory without slashes around it. A path may have thousands of levels, so that none is looked at for each
-/// group below it again.
-type Known = HashMap<String, Option<Delegated>>;
+/// A mount. A path may have thousands of levels, so that none is looked at for each group below it again.
+struct Known {
+    /// Who may write to its top.
+    top: Option<Access>,
+    /// By the path of a directory without slashes around it.
+    directories: HashMap<String, Option<Delegated>>,
+}
 
 impl<'r> Owners<'r> {
     /// Those of a host.
@@ -60,7 +64,11 @@ impl<'r> Owners<'r> {
     pub fn delegated(&self, mount: &Path, path: &str) -> Option<Delegated> {
         let (directory, _) = path.trim_matches('/').rsplit_once('/').unwrap_or_default();
         let mut known = self.known.borrow_mut();
-        let known = known.entry(mount.to_owned()).or_default();
+        let Known { top, directories: known } =
+            known.entry(mount.to_owned()).or_insert_with(|| Known {
+                top: self.root.access(mount).ok(),
+                directories: HashMap::new(),
+            });
         let (mut unknown, mut at) = (Vec::new(), Some(directory));
         let mut found = None;
         while let Some(directory) = at {
@@ -72,18 +80,23 @@ impl<'r> Owners<'r> {
             at = (!directory.is_empty()).then(|| directory.rsplit_once('/').unwrap_or_default().0);
         }
         for directory in unknown.into_iter().rev() {
-            found = found.or_else(|| self.delegated_at(mount, directory));
+            found = found.or_else(|| self.delegated_at(*top, mount, directory));
             known.insert(directory.to_owned(), found.clone());
         }
         found
     }
 
-    /// The same of the groups in one directory, whatever is above.
-    fn delegated_at(&self, mount: &Path, directory: &str) -> Option<Delegated> {
+    /// The same of the groups in one directory, whatever is above but the top of the mount.
+    fn delegated_at(
+        &self,
+        top: Option<Access>,
+        mount: &Path,
+        directory: &str,
+    ) -> Option<Delegated> {
         #[cfg(test)]
         tests::LOOKED.set(tests::LOOKED.get() + 1);
-        let by = match (self.root.access(mount), self.root.access(mount.join(directory))) {
-            (Ok(top), Ok(access)) => other_than(top.uid, access)?,
+        let by = match (top, self.root.access(mount.join(directory)).ok()) {
+            (Some(top), Some(access)) => other_than(top.uid, access)?,
             _ => Claimant::Unknown,
         };
         let levels = directory.split('/').filter(|part| !part.is_empty()).count();

@@ -100,12 +100,14 @@ pub(super) const CASES: &[Case] = &[
     ),
     BFQ.case(
         "bfq-weights-hold-beyond-their-part-of-its-pool",
-        "Groups that want more requests than their weights' part of BFQ's pool, which has room for all, get disk time by weight.",
+        "Groups that want more requests than their weights' part of BFQ's pool, which has room for all, get \
+         disk time by weight.",
         scheduler::small_pool,
     ),
     BFQ.case(
         "bfq-weights-hold-within-their-part-of-its-pool",
-        "The same groups with a pool of which each weight's part is more than the group wants get disk time by weight.",
+        "The same groups with a pool of which each weight's part is more than the group wants get disk time by \
+         weight.",
         scheduler::large_pool,
     ),
     BFQ.case(

@@ -114,16 +114,13 @@ fn judge_real_time(refused: Option<Errno>) -> Outcome {
 mod tests {
     use super::*;
     use crate::outcome::Verdict;
-
-    fn windows(idle: f64, busy: f64) -> Vec<Window> {
-        (0..8).map(|_| Window { seconds: 1.0, grew: vec![idle * 1e9, busy * 1e9] }).collect()
-    }
+    use crate::windows::of_cpus;
 
     #[test]
     fn an_idle_group_with_an_equal_share_is_broken() {
-        assert_eq!(judge_idle(&windows(0.003, 0.99)).verdict, Verdict::Kept);
-        assert_eq!(judge_idle(&windows(0.5, 0.5)).verdict, Verdict::Broken);
-        assert_eq!(judge_idle(&windows(0.001, 0.1)).verdict, Verdict::Void);
+        assert_eq!(judge_idle(&of_cpus(&[0.003, 0.99])).verdict, Verdict::Kept);
+        assert_eq!(judge_idle(&of_cpus(&[0.5, 0.5])).verdict, Verdict::Broken);
+        assert_eq!(judge_idle(&of_cpus(&[0.001, 0.1])).verdict, Verdict::Void);
     }
 
     #[test]

@@ -46,19 +46,18 @@ pub(super) fn decide(
 ) -> Result<Outcome, Stop> {
     fixture.pause(0.5)?;
     let pids: Vec<u32> = probes.iter().map(Running::pid).collect();
-    let (began, before) = (clock::monotonic_ns(), awake(fixture, &pids));
     let different = weights.len();
+    let awake = || by_weight(&awake(fixture, &pids), different);
+    let (began, before) = (clock::monotonic_ns(), awake());
     let counts = || {
         let counts: Result<Vec<u64>, Error> = probes.iter_mut().map(count).collect();
         Ok(by_weight(&counts?, different))
     };
+    let readers = (pids.len() / different).max(1) as f64;
     fixture.settle(6, lengths, counts, |windows| {
-        let readers = (pids.len() / different).max(1) as f64;
         let time = clock::monotonic_ns().saturating_sub(began).max(1) as f64 * readers;
-        let now = by_weight(&awake(fixture, &pids), different);
-        let part = |(now, before): (u64, u64)| now.saturating_sub(before) as f64 / time;
-        let before = by_weight(&before, different);
-        let away: Vec<f64> = now.into_iter().zip(before).map(part).collect();
+        let part = |(now, before): (u64, &u64)| now.saturating_sub(*before) as f64 / time;
+        let away: Vec<f64> = awake().into_iter().zip(&before).map(part).collect();
         judge(windows, weights, &away)
     })
 }
@@ -137,13 +136,12 @@ fn evidence(windows: &[Window], parts: &[(f64, Interval)], away: &[f64]) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::windows::of_counts;
 
     const WEIGHTS: [u64; 3] = [100, 200, 400];
 
     fn verdict(grew: [f64; 3], away: f64) -> Verdict {
-        let windows: Vec<Window> =
-            (0..6).map(|_| Window { seconds: 0.5, grew: grew.to_vec() }).collect();
-        judge(&windows, &WEIGHTS, &[away; 3]).verdict
+        judge(&of_counts(&grew), &WEIGHTS, &[away; 3]).verdict
     }
 
     #[test]

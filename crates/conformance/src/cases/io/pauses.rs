@@ -47,12 +47,10 @@ mod tests {
     use super::super::backlog::judge;
     use super::*;
     use crate::outcome::Verdict;
-    use crate::windows::Window;
+    use crate::windows::of_counts;
 
     fn verdict(grew: [f64; 4], away: f64) -> Verdict {
-        let windows: Vec<Window> =
-            (0..6).map(|_| Window { seconds: 0.5, grew: grew.to_vec() }).collect();
-        judge(&windows, &LADDER, &[away; 4]).verdict
+        judge(&of_counts(&grew), &LADDER, &[away; 4]).verdict
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn judge_ignored(windows: &[Window], scheduler: &str) -> Outcome {
     }
 }
 
-const LADDER: [u64; 6] = [200, 400, 800, 200, 400, 800];
+/// Two groups have each of them.
 const WEIGHTS: [u64; 3] = [200, 400, 800];
 /// 192 requests in all, for which both pools have room: of one of 200 the limit of BFQ leaves the groups 14, 29 and 57
 /// (`bfq_limit_depth` of block/bfq-iosched.c, since Linux 5.17), and of one of 1024 more than they want.
@@ -62,7 +62,7 @@ fn deep(fixture: &mut Fixture, requests: &'static str) -> Result<Outcome, Stop> 
         [("nr_requests", requests)].into_iter().chain(FAIR.iter().copied()).collect();
     let disk = paced(fixture, "bfq", &queue)?;
     let file = fixture.by_version("blkio.bfq.weight", "io.bfq.weight");
-    let mut probes = readers(fixture, &disk, file, &LADDER, DEEP)?;
+    let mut probes = readers(fixture, &disk, file, &[WEIGHTS, WEIGHTS].concat(), DEEP)?;
     let pool = format!("32 requests outstanding in each group, {requests} in the pool");
     Ok(decide(fixture, &mut probes, &WEIGHTS, &[0.5])?.with(pool))
 }
@@ -79,22 +79,19 @@ pub(super) fn large_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 mod tests {
     use super::super::backlog::judge;
     use super::*;
-
-    fn windows(grew: &[f64]) -> Vec<Window> {
-        (0..6).map(|_| Window { seconds: 0.5, grew: grew.to_vec() }).collect()
-    }
+    use crate::windows::of_counts;
 
     #[test]
     fn weights_of_another_scheduler_that_act_are_broken() {
-        assert_eq!(judge_ignored(&windows(&[100.0, 110.0]), "none").verdict, Verdict::Kept);
-        assert_eq!(judge_ignored(&windows(&[100.0, 800.0]), "none").verdict, Verdict::Broken);
-        assert_eq!(judge_ignored(&windows(&[100.0, 300.0]), "none").verdict, Verdict::Undecided);
-        assert_eq!(judge_ignored(&windows(&[0.0, 0.0]), "none").verdict, Verdict::Void);
+        assert_eq!(judge_ignored(&of_counts(&[100.0, 110.0]), "none").verdict, Verdict::Kept);
+        assert_eq!(judge_ignored(&of_counts(&[100.0, 800.0]), "none").verdict, Verdict::Broken);
+        assert_eq!(judge_ignored(&of_counts(&[100.0, 300.0]), "none").verdict, Verdict::Undecided);
+        assert_eq!(judge_ignored(&of_counts(&[0.0, 0.0]), "none").verdict, Verdict::Void);
     }
 
     #[test]
     fn a_pool_that_caps_groups_is_broken() {
-        let verdict = |grew: &[f64]| judge(&windows(grew), &WEIGHTS, &[0.0; 3]).verdict;
+        let verdict = |grew: &[f64]| judge(&of_counts(grew), &WEIGHTS, &[0.0; 3]).verdict;
         assert_eq!(verdict(&[200.0, 400.0, 800.0]), Verdict::Kept);
         // As measured on Linux 6.12.117, in a guest.
         assert_eq!(verdict(&[144.0, 308.0, 948.0]), Verdict::Broken);

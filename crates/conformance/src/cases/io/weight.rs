@@ -81,15 +81,12 @@ fn judge_room(windows: &[Window]) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn windows(grew: &[f64]) -> Vec<Window> {
-        (0..6).map(|_| Window { seconds: 0.5, grew: grew.to_vec() }).collect()
-    }
+    use crate::windows::of_counts;
 
     #[test]
     fn weights_that_act_on_a_partly_idle_disk_are_broken() {
-        assert_eq!(judge_room(&windows(&[15.0, 15.0])).verdict, Verdict::Kept);
-        assert_eq!(judge_room(&windows(&[2.0, 15.0])).verdict, Verdict::Broken);
-        assert_eq!(judge_room(&windows(&[3.0, 5.0])).verdict, Verdict::Void);
+        assert_eq!(judge_room(&of_counts(&[15.0, 15.0])).verdict, Verdict::Kept);
+        assert_eq!(judge_room(&of_counts(&[2.0, 15.0])).verdict, Verdict::Broken);
+        assert_eq!(judge_room(&of_counts(&[3.0, 5.0])).verdict, Verdict::Void);
     }
 }
