@@ -36,8 +36,7 @@ pub(super) fn readers(
     Ok(probes)
 }
 
-/// Judges what readers of these weights get; `lengths` are those of the windows, in seconds. If there are more readers,
-/// their weights repeat, and those of one weight count as one: what a weight gets is known sooner than what a group gets.
+/// Judges what readers of these weights get; `lengths` are those of the windows, in seconds.
 pub(super) fn decide(
     fixture: &Fixture,
     probes: &mut [Running],
@@ -46,25 +45,14 @@ pub(super) fn decide(
 ) -> Result<Outcome, Stop> {
     fixture.pause(0.5)?;
     let pids: Vec<u32> = probes.iter().map(Running::pid).collect();
-    let different = weights.len();
-    let awake = || by_weight(&awake(fixture, &pids), different);
-    let (began, before) = (clock::monotonic_ns(), awake());
-    let counts = || {
-        let counts: Result<Vec<u64>, Error> = probes.iter_mut().map(count).collect();
-        Ok(by_weight(&counts?, different))
-    };
-    let readers = (pids.len() / different).max(1) as f64;
+    let (began, before) = (clock::monotonic_ns(), awake(fixture, &pids));
+    let counts = || probes.iter_mut().map(count).collect();
     fixture.settle(6, lengths, counts, |windows| {
-        let time = clock::monotonic_ns().saturating_sub(began).max(1) as f64 * readers;
+        let time = clock::monotonic_ns().saturating_sub(began).max(1) as f64;
         let part = |(now, before): (u64, &u64)| now.saturating_sub(*before) as f64 / time;
-        let away: Vec<f64> = awake().into_iter().zip(&before).map(part).collect();
+        let away: Vec<f64> = awake(fixture, &pids).into_iter().zip(&before).map(part).collect();
         judge(windows, weights, &away)
     })
-}
-
-/// Sums of the values of readers that have the same weight, where this many weights repeat.
-fn by_weight(values: &[u64], weights: usize) -> Vec<u64> {
-    (0..weights).map(|first| values.iter().skip(first).step_by(weights.max(1)).sum()).collect()
 }
 
 /// For how long each reader ran or waited for a CPU, in nanoseconds. Only while it sleeps are all of its
@@ -149,12 +137,6 @@ mod tests {
         assert_eq!(verdict([100.0, 200.0, 400.0], 0.0), Verdict::Kept);
         assert_eq!(verdict([230.0, 235.0, 235.0], 0.0), Verdict::Broken);
         assert_eq!(verdict([1.0, 2.0, 4.0], 0.0), Verdict::Void);
-    }
-
-    #[test]
-    fn readers_of_one_weight_count_as_one() {
-        assert_eq!(by_weight(&[1, 2, 4, 10, 20, 40], 3), [11, 22, 44]);
-        assert_eq!(by_weight(&[1, 2, 4], 3), [1, 2, 4]);
     }
 
     #[test]
