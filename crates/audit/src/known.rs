@@ -66,7 +66,7 @@ static KNOWN: [&KnownOfKernel; 7] = [
         affected: &[((5, 12, 0), None)],
         sign: None,
         sentence: "BFQ may take one group for another's waker, and then serves it in the other's turns: weights stop acting",
-        shown_by: "C-WAKER, docs/findings/bfq-waker.md",
+        shown_by: "io/bfq-weights-hold-after-pauses, C-WAKER, docs/findings/bfq-waker.md",
         source: "d4fc3640ff36 made the injection of 13a857a4c4e8 act",
     },
     &KnownOfKernel {
@@ -83,7 +83,7 @@ static KNOWN: [&KnownOfKernel; 7] = [
         sign: None,
         sentence: "BFQ lets a group have only its weight's part of the request pool: with more requests outstanding it gets less \
                    than its share",
-        shown_by: "C-TAG-CAP, docs/results/io-weight-scaling.md",
+        shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
         source: "76f1df88bbc2",
     },
     &KnownOfKernel {
@@ -92,16 +92,16 @@ static KNOWN: [&KnownOfKernel; 7] = [
         sign: None,
         sentence: "BFQ lets a group have only its weight's part of the request pool, and one place of the whole pool above it \
                    (before 6.17: one of each word)",
-        shown_by: "C-TAG-CAP, docs/results/io-weight-scaling.md",
+        shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
         source: "76f1df88bbc2, 42e6c6ce03fd",
     },
     &KnownOfKernel {
         code: "K-MEMSW-FAILCNT",
-        affected: &[((6, 14, 0), None)],
+        affected: &[((6, 15, 0), None)],
         sign: None,
         sentence: "on v1 memory.memsw.failcnt does not count that the limit of memory and swap was met",
         shown_by: "memory/memsw-limit-holds-and-counts",
-        source: "found here: docs/results/conformance.md",
+        source: "found here: docs/findings/memsw-failcnt.md; by \"page_counter: track failcnt only for legacy cgroups\"",
     },
 ];
 

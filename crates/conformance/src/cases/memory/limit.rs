@@ -99,9 +99,9 @@ fn judge_together(killed: bool, kills: u64, counted: u64) -> Outcome {
         Outcome::broken("the limit does not hold")
     } else if counted == 0 {
         // `track_failcnt` of mm/page_counter.c, which mem_cgroup_css_alloc() sets for the counter of
-        // memory and not for that of memory and swap.
+        // memory and not for that of memory and swap (docs/findings/memsw-failcnt.md).
         Outcome::broken(
-            "the limit was met and memory.memsw.failcnt does not count it: since Linux 6.14 the \
+            "the limit was met and memory.memsw.failcnt does not count it: since Linux 6.15 the \
              kernel counts refusals of memory.limit_in_bytes alone",
         )
     } else {
