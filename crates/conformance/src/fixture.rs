@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use assay_cgroup::Tree;
 use assay_facts::{HostFacts, UsedHierarchy};
 use assay_host::Ledger;
+use assay_kernel::counters::fields;
 use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root, clock, signal};
 use rustix::io::Errno;
@@ -256,11 +257,24 @@ impl Fixture<'_> {
         Ok(used)
     }
 
-    /// Raises the priority of the case's groups over all other CPU work on this machine: the top
-    /// group gets the largest weight. Its division among child groups is unaffected.
+    /// Raises the priority of the case's groups over all other CPU work beside Assay's own group, which is the whole
+    /// machine unless Assay runs in a container: the top group gets the largest weight. Its division among child
+    /// groups is unaffected.
     pub fn go_first(&self) -> Result<(), Error> {
         let (file, most) = self.by_version(("cpu.shares", "262144"), ("cpu.weight", "10000"));
         self.root.write(self.directory_of("cpu", "")?.join(file), most)
+    }
+
+    /// What the kernel says of this CPU since the machine started, in seconds.
+    pub fn time_of_cpu(&self, cpu: u16) -> Result<CpuTime, Error> {
+        let path = Path::new("/proc/stat");
+        let text = self.root.read(path)?;
+        // In USER_HZ, which is 100 on every architecture (proc_stat(5)).
+        let ticks = fields::<8>(text.as_bytes(), &format!("cpu{cpu} ")).ok_or_else(|| {
+            Error::unexpected("read", path, format!("it has no line of CPU {cpu}"))
+        })?;
+        let seconds = |ticks: u64| ticks as f64 / 100.0;
+        Ok(CpuTime { idle_s: seconds(ticks[3] + ticks[4]), stolen_s: seconds(ticks[7]) })
     }
 
     /// A CPU to bind probes to: the last one that Assay may use, since much of a machine's own work
@@ -269,6 +283,15 @@ impl Fixture<'_> {
     pub fn cpu(&self) -> u16 {
         self.facts.cpus.allowed.iter().last().unwrap_or(0)
     }
+}
+
+/// How a CPU spent its time, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct CpuTime {
+    /// Without work, or waiting for disks.
+    pub idle_s: f64,
+    /// While the hypervisor ran something else.
+    pub stolen_s: f64,
 }
 
 fn refuse_interrupted() -> Result<(), Error> {

@@ -31,6 +31,11 @@ impl Window {
     }
 }
 
+/// Mean of [`Window::busy`].
+pub(crate) fn mean_busy(windows: &[Window]) -> f64 {
+    windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64
+}
+
 /// Eight windows of a second in which each group used this many CPUs, for the tests of cases.
 #[cfg(test)]
 pub(crate) fn of_cpus(used: &[f64]) -> Vec<Window> {

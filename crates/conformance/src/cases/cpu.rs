@@ -29,7 +29,7 @@ const STORM: Topic = CPU
     .needing(&[Need::Controller("cpu"), Need::Cpus(2)]);
 /// What to expect of a kernel that breaks these promises.
 const STARVES: &str = "on some kernels this leaves all other work on two CPUs without any CPU time \
-                       for up to a second; it ends by itself";
+                       for a second, three in an emulated machine; it ends by itself";
 const BURST: Topic = BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Kernel(5, 14)]);
 
 pub(super) const CASES: &[Case] = &[

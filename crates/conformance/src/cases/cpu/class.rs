@@ -7,7 +7,7 @@ use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::interval::Interval;
 use crate::outcome::{Outcome, Stop};
-use crate::windows::Window;
+use crate::windows::{Window, mean_busy};
 
 /// Weights of the nice values 0 and 5 (`sched_prio_to_weight`, kernel/sched/core.c).
 const NICE: [(&str, f64); 2] = [("0", 1024.0), ("5", 335.0)];
@@ -39,7 +39,7 @@ pub(super) fn idle_beside_busy(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 /// The idle group's share of both groups' time. Its weight is 3 against 1024 (`WEIGHT_IDLEPRIO`).
 fn judge_idle(windows: &[Window]) -> Outcome {
     let shares: Vec<f64> = windows.iter().filter_map(|w| Some(w.shares()?[0])).collect();
-    let busy = windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64;
+    let busy = mean_busy(windows);
     let share = Interval::of_median(&shares);
     let evidence = format!(
         "the idle group got {:.1} % of the time of both, {:.0} % of the CPU together",
@@ -63,16 +63,30 @@ pub(super) fn idle_alone(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.write("idle", "cpu.idle", "1")?;
     let probes = [fixture.start("idle", &format!("spin cpu={}", fixture.cpu()))?];
     fixture.pause(0.1)?;
-    let windows = fixture.windows(6, 0.15, || cpu_times(&probes))?;
-    let busy: Vec<f64> = windows.iter().map(Window::busy).collect();
-    let used = Interval::of_mean(&busy);
-    let evidence = format!("alone on its CPU the idle group used {used} of it");
-    Ok(match used.mean {
+    let before = fixture.time_of_cpu(fixture.cpu())?;
+    let windows = fixture.windows(6, 0.3, || cpu_times(&probes))?;
+    let idle = fixture.time_of_cpu(fixture.cpu())?.idle_s - before.idle_s;
+    let seconds: f64 = windows.iter().map(|window| window.seconds).sum();
+    Ok(judge_alone(&windows, idle / seconds))
+}
+
+/// All other work on the CPU has precedence, so only what nobody used was kept from the group. `unused` is that
+/// part of the CPU.
+fn judge_alone(windows: &[Window], unused: f64) -> Outcome {
+    let used = Interval::of_mean(&windows.iter().map(Window::busy).collect::<Vec<f64>>());
+    let evidence = format!(
+        "alone on its CPU the idle group used {used} of it, and {:.0} % were used by nobody",
+        100.0 * unused
+    );
+    match () {
         // Beside a busy group it would have got a few thousandths.
-        mean if mean > 0.2 => Outcome::kept(evidence),
-        // Any other work on the CPU has precedence, so a low use proves nothing.
-        _ => Outcome::void("other work kept the CPU busy").with(evidence),
-    })
+        () if used.mean > 0.2 && unused < 0.1 => Outcome::kept(evidence),
+        () if unused < 0.1 => Outcome::void("other work kept the CPU busy").with(evidence),
+        () if unused > 0.3 => {
+            Outcome::broken("the CPU was idle although the group wanted it").with(evidence)
+        }
+        () => Outcome::undecided("some of the CPU was used by nobody").with(evidence),
+    }
 }
 
 /// The effective clamp of a task, from /proc/PID/sched, in 1/1024.
@@ -121,6 +135,15 @@ mod tests {
         assert_eq!(judge_idle(&of_cpus(&[0.003, 0.99])).verdict, Verdict::Kept);
         assert_eq!(judge_idle(&of_cpus(&[0.5, 0.5])).verdict, Verdict::Broken);
         assert_eq!(judge_idle(&of_cpus(&[0.001, 0.1])).verdict, Verdict::Void);
+    }
+
+    #[test]
+    fn an_idle_group_that_is_kept_from_an_idle_cpu_is_broken() {
+        let of = |used, unused| judge_alone(&of_cpus(&[used]), unused).verdict;
+        assert_eq!(of(0.99, 0.0), Verdict::Kept);
+        assert_eq!(of(0.25, 0.75), Verdict::Broken);
+        assert_eq!(of(0.05, 0.01), Verdict::Void, "others had it");
+        assert_eq!(of(0.8, 0.2), Verdict::Undecided);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::fixture::Fixture;
 use crate::interval::{Interval, against_weights};
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::running::Running;
-use crate::windows::Window;
+use crate::windows::{Window, mean_busy};
 
 const WEIGHTS: [u64; 4] = [100, 200, 400, 800];
 /// Tolerance of a share, relative to itself.
@@ -51,7 +51,7 @@ pub(super) fn cpu_times(probes: &[Running]) -> Result<Vec<u64>, Error> {
 /// CPU that single time slices would be judged instead of weights.
 pub(super) fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
     let shares: Vec<Vec<f64>> = windows.iter().filter_map(Window::shares).collect();
-    let busy = windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64;
+    let busy = mean_busy(windows);
     if shares.len() < windows.len() || busy < 0.3 {
         return Outcome::void(format!("the groups got only {:.0} % of the CPU", busy * 100.0));
     }
@@ -98,7 +98,7 @@ fn judge_room(windows: &[Window]) -> Outcome {
     let ratios: Vec<f64> =
         windows.iter().filter(|w| w.grew[1] > 0.0).map(|w| w.grew[0] / w.grew[1]).collect();
     let ratio = Interval::of_median(&ratios);
-    let busy = windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64;
+    let busy = mean_busy(windows);
     let evidence = format!(
         "weights 1:8, both want 20 %: the light one got {ratio} times what the heavy one got, \
          together {:.0} % of the CPU",

@@ -106,6 +106,8 @@ mod tests {
     #[test]
     fn shared_exclusive_cpus_and_different_clones_are_broken() {
         assert_eq!(judge_exclusive(None).verdict, Verdict::Broken);
+        assert_eq!(judge_shared(None).verdict, Verdict::Kept);
+        assert_eq!(judge_shared(Some(Errno::INVAL)).verdict, Verdict::Broken);
         assert_eq!(judge_clone("0-1", "", "0-1").verdict, Verdict::Kept);
         assert_eq!(judge_clone("0-1", "", "").verdict, Verdict::Broken);
     }

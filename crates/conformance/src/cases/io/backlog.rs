@@ -43,15 +43,31 @@ pub(super) fn decide(
     weights: &[u64],
     lengths: &[f64],
 ) -> Result<Outcome, Stop> {
+    let judge_weights = |windows: &[Window], away: &[f64]| judge(windows, weights, away);
+    watch(fixture, probes, lengths, judge_weights)
+}
+
+/// Reads windows of these lengths until they decide. The judge gets the part of the time in which each reader may
+/// have wanted less than it could, too.
+pub(super) fn watch(
+    fixture: &Fixture,
+    probes: &mut [Running],
+    lengths: &[f64],
+    judge: impl Fn(&[Window], &[f64]) -> Outcome,
+) -> Result<Outcome, Stop> {
     fixture.pause(0.5)?;
     let pids: Vec<u32> = probes.iter().map(Running::pid).collect();
+    if pids.iter().any(|pid| process_wait_ns(fixture.root(), *pid).is_none()) {
+        let lacks = "the kernel does not say how long a thread waits for a CPU (CONFIG_SCHED_INFO)";
+        return Err(Stop::not_available(lacks));
+    }
     let (began, before) = (clock::monotonic_ns(), awake(fixture, &pids));
     let counts = || probes.iter_mut().map(count).collect();
     fixture.settle(6, lengths, counts, |windows| {
         let time = clock::monotonic_ns().saturating_sub(began).max(1) as f64;
         let part = |(now, before): (u64, &u64)| now.saturating_sub(*before) as f64 / time;
         let away: Vec<f64> = awake(fixture, &pids).into_iter().zip(&before).map(part).collect();
-        judge(windows, weights, &away)
+        judge(windows, &away)
     })
 }
 
@@ -158,7 +174,8 @@ mod tests {
     #[test]
     fn more_windows_are_read_where_they_may_decide() {
         // The lightest has 1.4 or 2.6 times its share, of which the absence of others explains 1.7.
-        let windows = [of_counts(&[140.0, 193.0, 367.0]), of_counts(&[260.0, 150.0, 290.0])].concat();
+        let windows =
+            [of_counts(&[140.0, 193.0, 367.0]), of_counts(&[260.0, 150.0, 290.0])].concat();
         assert_eq!(judge(&windows, &WEIGHTS, &[0.1; 3]).verdict, Verdict::Undecided);
     }
 }

@@ -1,6 +1,7 @@
 //! io.prio.class: the I/O class of a group's requests.
 
-use super::disk::{count, paced, reader, start_reading};
+use super::backlog::watch;
+use super::disk::{paced, reader, start_reading};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
 use crate::outcome::{Outcome, Stop};
@@ -17,15 +18,20 @@ pub(super) fn idle(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     for probe in &mut probes {
         start_reading(probe)?;
     }
-    fixture.pause(0.5)?;
-    let windows = fixture.windows(6, 0.5, || probes.iter_mut().map(count).collect())?;
-    let shares = windows.iter().filter_map(|window| window.shares().map(|shares| shares[0]));
-    Ok(judge(Interval::of_mean(&shares.collect::<Vec<f64>>())))
+    watch(fixture, &mut probes, &[0.5], |windows, away| {
+        let shares = windows.iter().filter_map(|window| window.shares().map(|shares| shares[0]));
+        judge(Interval::of_mean(&shares.collect::<Vec<f64>>()), away[1])
+    })
 }
 
-/// Without classes each of the two would get one half.
-fn judge(share: Interval) -> Outcome {
+/// Without classes each of the two would get one half. While the other reader is away, the disk is the idle one's.
+fn judge(share: Interval, away: f64) -> Outcome {
     let evidence = format!("the group of the class idle got {share} of what both read");
+    if away > 0.1 && share.high > 0.25 {
+        let why =
+            format!("the other reader ran or waited for a CPU {:.0} % of the time", away * 100.0);
+        return Outcome::void(why).with(evidence);
+    }
     // A share cannot be negative, but the interval of a mean near zero can.
     Outcome::decided(
         share.verdict_within(f64::NEG_INFINITY, 0.25),
@@ -42,8 +48,10 @@ mod tests {
 
     #[test]
     fn equal_halves_mean_that_classes_are_ignored() {
-        assert_eq!(judge(Interval::of_mean(&[0.02, 0.03, 0.02])).verdict, Verdict::Kept);
-        assert_eq!(judge(Interval::of_mean(&[0.50, 0.51, 0.49])).verdict, Verdict::Broken);
-        assert_eq!(judge(Interval::of_mean(&[0.1, 0.5, 0.2])).verdict, Verdict::Undecided);
+        let of = |shares: &[f64], away| judge(Interval::of_mean(shares), away).verdict;
+        assert_eq!(of(&[0.02, 0.03, 0.02], 0.3), Verdict::Kept);
+        assert_eq!(of(&[0.50, 0.51, 0.49], 0.01), Verdict::Broken);
+        assert_eq!(of(&[0.50, 0.51, 0.49], 0.3), Verdict::Void);
+        assert_eq!(of(&[0.1, 0.5, 0.2], 0.01), Verdict::Undecided);
     }
 }

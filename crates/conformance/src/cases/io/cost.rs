@@ -107,7 +107,7 @@ fn judge_off(windows: &[Window], rate: Rate) -> Outcome {
     );
     match served.verdict_within(2.0 * rate.allowed, f64::INFINITY) {
         Verdict::Kept => Outcome::kept(evidence),
-        _ if (rate.least..rate.most).contains(&served.mean) => {
+        _ if served.verdict_within(rate.least, rate.most) == Verdict::Kept => {
             Outcome::broken("a model that is switched off limits").with(evidence)
         }
         _ => Outcome::undecided("the disk is hardly faster than the model").with(evidence),

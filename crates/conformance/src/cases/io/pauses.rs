@@ -10,6 +10,7 @@ use crate::fixture::Fixture;
 use crate::outcome::{Outcome, Stop};
 
 const LADDER: [u64; 4] = [100, 200, 400, 800];
+const EQUAL: [u64; 4] = [100; 4];
 /// Small requests, so that a queue is often empty within its turn.
 const WORDS: &str = "block=4096 depth=8";
 /// The first reader is stopped this often, for 60 ms of every 200: longer than `slice_idle`, for which
@@ -39,7 +40,7 @@ pub(super) fn weights(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 
 /// A bond between groups of equal weight changes nothing.
 pub(super) fn equal(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    after_pauses(fixture, &[100; 4])
+    after_pauses(fixture, &EQUAL)
 }
 
 #[cfg(test)]
@@ -62,5 +63,8 @@ mod tests {
         // Readers that ran or waited for a CPU for a seventh of the time do not explain it, for half of it they do.
         assert_eq!(verdict(bonded, 0.14), Verdict::Broken);
         assert_eq!(verdict(bonded, 0.5), Verdict::Void);
+        let equal = |grew: [f64; 4]| judge(&of_counts(&grew), &EQUAL, &[0.0; 4]).verdict;
+        assert_eq!(equal([250.0; 4]), Verdict::Kept);
+        assert_eq!(equal([364.0, 182.0, 182.0, 272.0]), Verdict::Broken);
     }
 }

@@ -11,7 +11,7 @@ use super::cap::{BYTES, judge, two_readers};
 use super::disk::{Disk, SIZE};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
-use crate::outcome::{Outcome, Stop};
+use crate::outcome::{Outcome, Stop, Verdict};
 
 /// A disk made by this layer, and the one below it.
 fn stacked(fixture: &mut Fixture, layer: Layer) -> Result<[Disk; 2], Stop> {
@@ -51,7 +51,7 @@ fn judge_below(top: Interval, below: Interval) -> Outcome {
     if below.low > 2.0 {
         return Outcome::kept(evidence);
     }
-    if (0.8..1.2).contains(&below.mean) {
+    if below.verdict_within(0.8, 1.2) == Verdict::Kept {
         return Outcome::broken("the limit applies to the disk below, too").with(evidence);
     }
     Outcome::undecided("the disk below was not much faster than the limit").with(evidence)
@@ -76,7 +76,6 @@ pub(super) fn below_array(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     fn near(mean: f64) -> Interval {
         Interval { low: mean * 0.98, mean, high: mean * 1.02 }

@@ -2,7 +2,8 @@
 
 use assay_kernel::Error;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, keyed};
+use crate::outcome::{Outcome, Verdict};
 use crate::running::Running;
 
 pub(super) const MIB: u64 = 1 << 20;
@@ -57,6 +58,23 @@ pub(super) fn oom_kills(fixture: &Fixture, group: &str) -> Result<u64, Error> {
     fixture.keyed(group, fixture.by_version("memory.oom_control", "memory.events"), "oom_kill")
 }
 
+/// Pages that the kernel scanned because the machine itself was short of memory: reclaim at a group's limit is not
+/// counted here (`cgroup_reclaim` in mm/vmscan.c).
+pub(super) fn scanned_for_machine(fixture: &Fixture) -> Result<u64, Error> {
+    let text = fixture.root().read("/proc/vmstat")?;
+    let of = |key| keyed(&text, key).unwrap_or(0);
+    Ok(of("pgscan_kswapd") + of("pgscan_direct"))
+}
+
+/// A machine that is short of memory takes it from protected groups, too: nothing above them is protected.
+pub(super) fn unless_short(outcome: Outcome, scanned: u64) -> Outcome {
+    if outcome.verdict != Verdict::Broken || scanned == 0 {
+        return outcome;
+    }
+    let why = format!("the machine was short of memory: it scanned {scanned} pages of all groups");
+    Outcome { verdict: Verdict::Void, reason: why, ..outcome }
+}
+
 /// How often the group reached its limit.
 pub(super) fn refusals(fixture: &Fixture, group: &str) -> Result<u64, Error> {
     if fixture.is_v2() {
@@ -92,6 +110,14 @@ fn parse_progress(line: &str) -> Option<Progress> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_that_is_short_of_memory_shows_nothing_broken() {
+        let verdict = |outcome, scanned| unless_short(outcome, scanned).verdict;
+        assert_eq!(verdict(Outcome::broken("lost"), 0), Verdict::Broken);
+        assert_eq!(verdict(Outcome::broken("lost"), 900), Verdict::Void);
+        assert_eq!(verdict(Outcome::kept("held"), 900), Verdict::Kept);
+    }
 
     #[test]
     fn a_result_line_is_parsed_and_any_other_line_is_none() {

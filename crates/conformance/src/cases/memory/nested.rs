@@ -4,9 +4,11 @@
 //! `a` has 200 MiB in all and no swap. `a/b` is protected by 50 MiB, and its children by more than that
 //! together; each but the last holds 50 MiB of page cache. Then `a/g` allocates.
 
-use super::hog::{MIB, cache, current, execute, limit, mib};
+use super::hog::{
+    MIB, cache, current, execute, limit, mib, oom_kills, scanned_for_machine, unless_short,
+};
 use crate::fixture::Fixture;
-use crate::outcome::{Outcome, Stop};
+use crate::outcome::{Outcome, Stop, Verdict};
 use crate::running::Running;
 
 const LIMIT: u64 = 200 * MIB;
@@ -30,9 +32,14 @@ struct Seen {
     /// Whether the second, larger allocation survived, and MiB of `a/b` after it.
     survived: bool,
     rest: f64,
+    /// Whether the kernel killed it for want of memory, if it did not.
+    is_killed: bool,
+    /// Pages that were scanned because the whole machine was short of memory.
+    scanned: u64,
 }
 
 fn protect(fixture: &mut Fixture, file: &str, parent: u64) -> Result<Seen, Stop> {
+    let scanned = scanned_for_machine(fixture)?;
     let disk = fixture.blank_disk(200 * MIB)?;
     let disk = disk.node.display().to_string();
     fixture.make_parent("a")?;
@@ -66,20 +73,35 @@ fn protect(fixture: &mut Fixture, file: &str, parent: u64) -> Result<Seen, Stop>
     let mut hog = fixture.start("a/g", &words)?;
     let survived = execute(&mut hog, &format!("touch {TOO_MUCH}"))?.is_some();
     let rest = mib(cache(fixture, "a/b")?);
-    Ok(Seen { after, survived, rest })
+    let is_killed = oom_kills(fixture, "a/g")? > 0;
+    let scanned = scanned_for_machine(fixture)?.saturating_sub(scanned);
+    Ok(Seen { after, survived, rest, is_killed, scanned })
+}
+
+/// Judges what was seen, unless that was not the doing of these groups.
+fn guarded(seen: &Seen, judge: impl Fn(&Seen) -> Outcome) -> Outcome {
+    let outcome = unless_short(judge(seen), seen.scanned);
+    if seen.survived || seen.is_killed {
+        return outcome;
+    }
+    Outcome {
+        verdict: Verdict::Void,
+        reason: "the hog ended for another reason".to_owned(),
+        ..outcome
+    }
 }
 
 pub(super) fn min(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge(&protect(fixture, "memory.min", PARENT)?, true))
+    Ok(guarded(&protect(fixture, "memory.min", PARENT)?, |seen| judge(seen, true)))
 }
 
 pub(super) fn low(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge(&protect(fixture, "memory.low", PARENT)?, false))
+    Ok(guarded(&protect(fixture, "memory.low", PARENT)?, |seen| judge(seen, false)))
 }
 
 /// Children cannot get what their parent does not have.
 pub(super) fn without_parent(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge_unprotected(&protect(fixture, "memory.low", 0)?))
+    Ok(guarded(&protect(fixture, "memory.low", 0)?, judge_unprotected))
 }
 
 fn is_near(seen: f64, (_, expected, tolerance): (&str, f64, f64)) -> bool {
@@ -151,10 +173,20 @@ fn judge_unprotected(seen: &Seen) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     fn seen(after: [f64; 4], survived: bool) -> Seen {
-        Seen { after, survived, rest: 30.0 }
+        Seen { after, survived, rest: 30.0, is_killed: !survived, scanned: 0 }
+    }
+
+    #[test]
+    fn a_hog_that_ended_otherwise_and_a_short_machine_show_nothing() {
+        let model = [50.0, 28.8, 21.0, 0.0];
+        let hard = |seen: &Seen| guarded(seen, |seen| judge(seen, true)).verdict;
+        assert_eq!(hard(&seen(model, false)), Verdict::Kept);
+        assert_eq!(hard(&Seen { is_killed: false, ..seen(model, false) }), Verdict::Void);
+        let lost = [20.0, 8.0, 6.0, 0.0];
+        assert_eq!(hard(&seen(lost, false)), Verdict::Broken);
+        assert_eq!(hard(&Seen { scanned: 5000, ..seen(lost, false) }), Verdict::Void);
     }
 
     #[test]

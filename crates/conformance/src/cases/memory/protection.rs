@@ -5,7 +5,9 @@
 
 use assay_kernel::Error;
 
-use super::hog::{MIB, cache, execute, limit, mib, refaults, refusals};
+use super::hog::{
+    MIB, cache, execute, limit, mib, refaults, refusals, scanned_for_machine, unless_short,
+};
 use crate::fixture::Fixture;
 use crate::outcome::{Outcome, Stop};
 
@@ -79,9 +81,11 @@ fn press(
 fn protects(fixture: &mut Fixture, file: &str) -> Result<Outcome, Stop> {
     let disk = fixture.blank_disk(2 * (KEPT + HOG))?;
     let disk = disk.node.display().to_string();
+    let scanned = scanned_for_machine(fixture)?;
     let bare = press(fixture, "bare", &disk, 0, None)?;
     let kept = press(fixture, "kept", &disk, KEPT + HOG, Some(file))?;
-    Ok(judge(&bare, &kept, file))
+    let scanned = scanned_for_machine(fixture)?.saturating_sub(scanned);
+    Ok(unless_short(judge(&bare, &kept, file), scanned))
 }
 
 pub(super) fn low(fixture: &mut Fixture) -> Result<Outcome, Stop> {
@@ -115,13 +119,14 @@ pub(super) fn unprotected(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 /// If nothing is lost although the limit was reached, reclaim spared an unprotected group.
 fn judge_bare(bare: &VictimCache) -> Outcome {
     let evidence = bare.evidence("unprotected");
-    if bare.pressed == 0 {
-        return Outcome::void("no pressure").with(evidence);
+    match bare.lost() {
+        _ if bare.pressed == 0 => Outcome::void("no pressure").with(evidence),
+        lost if lost >= 0.2 && bare.refaults > 0 => Outcome::kept(evidence),
+        lost if lost <= 0.0 && bare.refaults == 0 => {
+            Outcome::broken("an unprotected group lost nothing").with(evidence)
+        }
+        _ => Outcome::undecided("little was lost without protection").with(evidence),
     }
-    if bare.lost() >= 0.2 && bare.refaults > 0 {
-        return Outcome::kept(evidence);
-    }
-    Outcome::undecided("little was lost without protection").with(evidence)
 }
 
 #[cfg(test)]
@@ -150,5 +155,7 @@ mod tests {
         assert_eq!(judge(&calm, &cache_after(12), "memory.min").verdict, Verdict::Void);
         assert_eq!(judge_bare(&calm).verdict, Verdict::Void);
         assert_eq!(judge_bare(&cache_after(2)).verdict, Verdict::Kept);
+        let spared = VictimCache { refaults: 0, ..cache_after(12) };
+        assert_eq!(judge_bare(&spared).verdict, Verdict::Broken);
     }
 }
