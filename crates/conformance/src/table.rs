@@ -9,6 +9,19 @@ const CONTROLLER: usize = 10;
 const VERDICT: usize = 13;
 const INDENT: usize = 4;
 
+/// What is said of a case before it runs, if that may harm the rest of the machine, and when it has ended.
+#[must_use]
+pub fn progress(case: &Case, record: Option<&CaseRecord>) -> Option<String> {
+    let name = format!("{}/{}", case.controller, case.behaviour);
+    match record {
+        None => case.warning.map(|warning| format!("{name}: {warning}")),
+        Some(record) => {
+            let verdict = record.verdict.to_string();
+            Some(format!("{verdict:<VERDICT$} {name} ({:.1} s)", record.seconds))
+        }
+    }
+}
+
 /// Every case with its sentence, for `--list`.
 #[must_use]
 pub fn list(cases: &[&Case], width: usize) -> String {
@@ -120,6 +133,21 @@ mod tests {
                 case("b", Verdict::Void, "nothing contended", "0.1 CPUs busy"),
             ],
         }
+    }
+
+    #[test]
+    fn a_case_that_may_harm_the_machine_says_so_before_it_runs() {
+        let said = |name: &str, record| {
+            let case = crate::select(&[name.to_owned()]).unwrap()[0];
+            progress(case, record)
+        };
+        let storm = "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu";
+        let warning = said(storm, None).unwrap();
+        assert!(warning.starts_with(&format!("{storm}: ")) && warning.len() > 80, "{warning}");
+        let harmless = "pids/fork-above-the-limit-fails";
+        assert_eq!(said(harmless, None), None);
+        let ended = said(harmless, Some(&document().cases[1])).unwrap();
+        assert_eq!(ended, format!("void          {harmless} (1.0 s)"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ struct Page {
     verdict: &'static str,
     meaning: String,
     kernels: Vec<KernelView>,
-    changes: Vec<RowView>,
+    remarkable: Vec<RowView>,
     controllers: Vec<ControllerView>,
     code: Code,
 }
@@ -64,7 +64,7 @@ struct CellView {
 pub fn html(passport: &Passport) -> Result<String, Error> {
     let views: Vec<RowView> = passport.cases.iter().map(|case| row(passport, case)).collect();
     let cases = passport.cases.iter().zip(&views);
-    let changes = cases.clone().filter(|(case, _)| is_remarkable(case));
+    let remarkable = cases.clone().filter(|(case, _)| case.is_remarkable());
     let mut controllers: Vec<ControllerView> = Vec::new();
     for (case, view) in cases.clone() {
         match controllers.last_mut().filter(|one| one.name == case.controller) {
@@ -80,7 +80,7 @@ pub fn html(passport: &Passport) -> Result<String, Error> {
         verdict,
         meaning,
         kernels: passport.kernels.iter().map(|kernel| column(passport, kernel)).collect(),
-        changes: changes.map(|(_, view)| view.clone()).collect(),
+        remarkable: remarkable.map(|(_, view)| view.clone()).collect(),
         controllers,
         code: Code::for_tables(),
     };
@@ -89,7 +89,7 @@ pub fn html(passport: &Passport) -> Result<String, Error> {
 
 /// The class of the headline, and its sentence.
 fn headline(passport: &Passport) -> (&'static str, String) {
-    let broken = passport.cases.iter().filter(|case| has(case, CaseVerdict::Broken)).count();
+    let broken = passport.cases.iter().filter(|case| case.has(CaseVerdict::Broken)).count();
     let count = |verdict| -> usize {
         passport.kernels.iter().map(|kernel| passport.count(&kernel.name, verdict)).sum()
     };
@@ -107,15 +107,6 @@ fn headline(passport: &Passport) -> (&'static str, String) {
             ("broken", format!("{many} promises are broken, each by a kernel or more.{rest}"))
         }
     }
-}
-
-fn has(case: &PassportCase, verdict: CaseVerdict) -> bool {
-    case.results.values().any(|result| result.verdict == verdict)
-}
-
-/// Broken somewhere, or not the same everywhere.
-fn is_remarkable(case: &PassportCase) -> bool {
-    case.history.len() > 1 || has(case, CaseVerdict::Broken)
 }
 
 fn column(passport: &Passport, kernel: &PassportKernel) -> KernelView {
@@ -200,7 +191,7 @@ fn is_own(file: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use assay_verdict::CaseSpan;
@@ -216,6 +207,7 @@ mod tests {
             file: file.to_owned(),
         };
         let span = |release: &str| CaseSpan {
+            layout: None,
             verdict,
             first: release.to_owned(),
             last: release.to_owned(),
@@ -228,6 +220,7 @@ mod tests {
                 name: "debian-6.1".to_owned(),
                 release: Some("6.1.0-56-amd64".to_owned()),
                 layout: Some("v2".to_owned()),
+                build: None,
                 machine: Some("QEMU".to_owned()),
                 patience: Some(3.0),
                 seconds: 12.0,

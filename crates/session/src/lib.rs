@@ -97,8 +97,9 @@ pub use observer::{CurrentSetting, Observer, RunView, Transcript};
 pub use overrides::StudyChoice;
 pub use pace::Pace;
 pub use passport::{
-    CaseChange, MadePassport, PassportComparison, PassportKernelName, PassportOptions, Say,
-    compare_passports, make_passport, passport_ktap, read_passport,
+    CaseChange, ChangeKind, ComparedKernel, MadePassport, PassportComparison, PassportDifference,
+    PassportKernelName, PassportOptions, Say, compare_passports, make_passport, passport_ktap,
+    read_passport,
 };
 pub use plan_document::{PlanDocument, PlannedChange, PlannedKnob, PlannedTrial, plan_document};
 pub use plan_text::plan_text;

@@ -1,17 +1,21 @@
 //! What several kernels do in the same cases: the running one, and others in guests of the lab.
 
 mod assemble;
+mod build;
 mod compare;
 #[cfg(test)]
 mod fake;
 mod folder;
 mod guest_column;
+mod history;
 mod host_column;
 mod kernel_name;
 mod ktap;
 mod parts;
+mod release;
 mod results;
 mod stream;
+mod version;
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +33,10 @@ use folder::{Conditions, Folder};
 use guest_column::Guests;
 use results::KernelResults;
 
-pub use compare::{CaseChange, PassportComparison, compare_passports};
+pub use compare::{
+    CaseChange, ChangeKind, ComparedKernel, PassportComparison, PassportDifference,
+    compare_passports,
+};
 pub use kernel_name::PassportKernelName;
 pub use ktap::passport_ktap;
 
@@ -103,7 +110,7 @@ pub fn make_passport(
     cache: &Cache,
     say: Say,
 ) -> Result<MadePassport, Error> {
-    let kernels = without_repeats(&options.kernels);
+    let kernels = without_repeats(&options.kernels)?;
     if kernels.iter().any(|name| name.choice.is_some()) {
         options.guest.check().map_err(Error::usage)?;
         assay_lab::ready(cache).map_err(Error::host)?;
@@ -155,20 +162,28 @@ fn run_kernel(
     guests.run(&name.to_string(), results)
 }
 
-fn without_repeats(kernels: &[PassportKernelName]) -> Vec<&PassportKernelName> {
+/// Each kernel once. Two names that have one folder would have one column.
+fn without_repeats(kernels: &[PassportKernelName]) -> Result<Vec<&PassportKernelName>, Error> {
     let mut once: Vec<&PassportKernelName> = Vec::new();
     for name in kernels {
-        if !once.iter().any(|known| known.folder() == name.folder()) {
-            once.push(name);
+        match once.iter().find(|known| known.folder() == name.folder()) {
+            None => once.push(name),
+            Some(known) if *known == name => {}
+            Some(known) => {
+                let what = format!("{known} and {name} would share the folder {}", name.folder());
+                let hint = "hint: make two passports, each with its own --out";
+                return Err(Error::usage(format!("{what}\n  {hint}")));
+            }
         }
     }
-    once
+    Ok(once)
 }
 
 fn conditions(options: &PassportOptions<'_>) -> Conditions {
     let guest = &options.guest;
     Conditions {
         schema: 1,
+        assay: Some(version::assay()),
         layout: guest.layout.word().to_owned(),
         cpus: guest.cpus,
         nodes: guest.nodes,
@@ -215,4 +230,22 @@ fn passport_code(passport: &Passport) -> Code {
 /// There is none, or it was damaged.
 pub fn read_passport(path: &Path) -> Result<Passport, Error> {
     folder::read(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_counts_once_and_two_of_one_folder_are_refused() {
+        let names = |texts: &[&str]| -> Vec<PassportKernelName> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        let twice = names(&["host", "./k/vmlinuz", "host", "./k/vmlinuz"]);
+        assert_eq!(without_repeats(&twice).unwrap().len(), 2);
+        for other in ["../k/vmlinuz", "/k/vmlinuz"] {
+            let error = without_repeats(&names(&["./k/vmlinuz", other])).unwrap_err().to_string();
+            assert!(error.contains(other) && error.contains("--out"), "{error}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! `passport.json`, schema 1: what several kernels do in the same cases. Field names are a contract with
 //! users' scripts.
 
+mod since;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Passport {
     /// Format version: 1.
     pub schema: u32,
-    /// Version of Assay that wrote it.
+    /// Version of Assay that wrote it, and of its cases.
     pub assay: String,
     /// When its first case ran, RFC 3339, UTC.
     pub started_at: String,
@@ -29,6 +31,9 @@ pub struct PassportKernel {
     pub release: Option<String>,
     /// Its control groups: `v1`, `v2` or `hybrid`.
     pub layout: Option<String>,
+    /// Tells builds of one release apart, where its image was given by its path.
+    #[serde(default)]
+    pub build: Option<String>,
     /// The hypervisor, if detected; in QEMU without KVM times mean nothing.
     pub machine: Option<String>,
     /// Factor by which its windows were longer than usual.
@@ -59,7 +64,7 @@ pub struct PassportCase {
     /// Results by the names of the kernels; a kernel without one is absent.
     pub results: BTreeMap<String, CaseResult>,
     /// Verdicts along the releases, the oldest first; a kernel without a result is undecided, by its
-    /// name where its release is not known.
+    /// name where its release is not known. Empty where kernels differ whose order is not known.
     pub history: Vec<CaseSpan>,
 }
 
@@ -97,6 +102,9 @@ pub enum CaseVerdict {
 /// Neighbouring releases with one verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseSpan {
+    /// The layout of their control groups, where kernels of several differ: each then has its own spans.
+    #[serde(default)]
+    pub layout: Option<String>,
     /// `kept` or `broken`; any other is a gap between these.
     pub verdict: CaseVerdict,
     /// The oldest release.
@@ -145,101 +153,27 @@ impl PassportCase {
         format!("{}/{}", self.controller, self.behaviour)
     }
 
+    /// Whether a kernel has this verdict.
+    #[must_use]
+    pub fn has(&self, verdict: CaseVerdict) -> bool {
+        self.results.values().any(|result| result.verdict == verdict)
+    }
+
+    /// Whether a kernel breaks it, could not decide it, or could not have shown it.
+    #[must_use]
+    pub fn is_remarkable(&self) -> bool {
+        use CaseVerdict::{Broken, Undecided, Void};
+        [Broken, Undecided, Void].into_iter().any(|verdict| self.has(verdict))
+    }
+
     /// What the releases say together: `broken since 6.18.44; kept from 5.10.0 to 6.12.117`. Releases
     /// that decided nothing are named, and a change beside one came `by` the next that did.
     #[must_use]
     pub fn since(&self) -> String {
-        let stretches = self.stretches();
-        match stretches.split_last() {
-            None => "not decided".to_owned(),
-            Some((only, [])) => only.alone(),
-            Some((last, before)) => {
-                let mut parts = vec![last.since()];
-                parts.extend(before.iter().rev().map(Stretch::range));
-                parts.join("; ")
-            }
+        if self.history.is_empty() && self.has(CaseVerdict::Kept) && self.has(CaseVerdict::Broken) {
+            return "differs between columns".to_owned();
         }
-    }
-
-    /// Spans with one verdict together, with the gaps before each and inside of it, and those at the
-    /// end.
-    fn stretches(&self) -> Vec<Stretch<'_>> {
-        let mut all: Vec<Stretch<'_>> = Vec::new();
-        let mut gaps: Vec<String> = Vec::new();
-        for span in &self.history {
-            if !span.verdict.is_decided() {
-                gaps.push(span.releases());
-                continue;
-            }
-            let before = std::mem::take(&mut gaps);
-            match all.last_mut().filter(|last| last.verdict == span.verdict) {
-                Some(last) => {
-                    last.last = &span.last;
-                    last.gaps.extend(before);
-                }
-                None => all.push(Stretch {
-                    verdict: span.verdict,
-                    first: &span.first,
-                    last: &span.last,
-                    is_after_gap: !before.is_empty(),
-                    gaps: before,
-                }),
-            }
-        }
-        if let Some(last) = all.last_mut() {
-            last.gaps.extend(gaps);
-        }
-        all
-    }
-}
-
-impl CaseSpan {
-    fn releases(&self) -> String {
-        match self.first == self.last {
-            true => self.first.clone(),
-            false => format!("{} to {}", self.first, self.last),
-        }
-    }
-}
-
-/// Releases with one verdict, and those beside and between them that decided nothing.
-struct Stretch<'h> {
-    verdict: CaseVerdict,
-    first: &'h str,
-    last: &'h str,
-    /// Whether the release before the first decided nothing.
-    is_after_gap: bool,
-    gaps: Vec<String>,
-}
-
-impl Stretch<'_> {
-    /// Where no other verdict was found: `in all` only if every release has this one.
-    fn alone(&self) -> String {
-        match self.first != self.last && self.gaps.is_empty() {
-            true => format!("{} in all, {} to {}", self.verdict.word(), self.first, self.last),
-            false => self.range(),
-        }
-    }
-
-    fn range(&self) -> String {
-        let (word, gaps) = (self.verdict.word(), self.gaps());
-        match self.first == self.last {
-            true => format!("{word} in {}{gaps}", self.first),
-            false => format!("{word} from {} to {}{gaps}", self.first, self.last),
-        }
-    }
-
-    /// Of the newest: after a gap it may have begun in there.
-    fn since(&self) -> String {
-        let when = if self.is_after_gap { "by" } else { "since" };
-        format!("{} {when} {}{}", self.verdict.word(), self.first, self.gaps())
-    }
-
-    fn gaps(&self) -> String {
-        match self.gaps.is_empty() {
-            true => String::new(),
-            false => format!(" ({} not decided)", self.gaps.join(", ")),
-        }
+        since::of(&self.history)
     }
 }
 
@@ -247,43 +181,38 @@ impl Stretch<'_> {
 mod tests {
     use super::*;
 
-    fn since(spans: &[(CaseVerdict, &str, &str)]) -> String {
-        let span = |(verdict, first, last): &(CaseVerdict, &str, &str)| CaseSpan {
+    fn case(verdicts: &[CaseVerdict]) -> PassportCase {
+        let result = |verdict: &CaseVerdict| CaseResult {
             verdict: *verdict,
-            first: (*first).to_owned(),
-            last: (*last).to_owned(),
+            reason: String::new(),
+            evidence: vec![],
+            seconds: 1.0,
+            file: String::new(),
         };
-        let case = PassportCase {
+        let results = verdicts.iter().enumerate();
+        PassportCase {
             controller: String::new(),
             behaviour: String::new(),
             promise: String::new(),
             documented: String::new(),
-            results: BTreeMap::new(),
-            history: spans.iter().map(span).collect(),
-        };
-        case.since()
+            results: results.map(|(at, verdict)| (at.to_string(), result(verdict))).collect(),
+            history: vec![],
+        }
     }
 
     #[test]
-    fn a_history_is_one_sentence() {
-        use CaseVerdict::{Broken, Kept};
-        assert_eq!(since(&[]), "not decided");
-        assert_eq!(since(&[(Kept, "6.1", "6.1")]), "kept in 6.1");
-        assert_eq!(since(&[(Broken, "5.10", "6.18")]), "broken in all, 5.10 to 6.18");
-        let mended = [(Kept, "5.10", "6.12"), (Broken, "6.18", "6.18"), (Kept, "7.1", "7.3")];
-        assert_eq!(since(&mended), "kept since 7.1; broken in 6.18; kept from 5.10 to 6.12");
+    fn without_an_order_nothing_is_claimed() {
+        use CaseVerdict::{Broken, Kept, Void};
+        assert_eq!(case(&[Kept, Broken]).since(), "differs between columns");
+        assert_eq!(case(&[Kept, Void]).since(), "not decided");
     }
 
     #[test]
-    fn releases_that_decided_nothing_are_named() {
-        use CaseVerdict::{Broken, Kept, Undecided, Void};
-        assert_eq!(since(&[(Void, "6.1", "6.1")]), "not decided");
-        let changed =
-            [(Kept, "5.10", "6.1"), (Undecided, "6.12", "6.12"), (Broken, "6.18", "6.18")];
-        assert_eq!(since(&changed), "broken by 6.18 (6.12 not decided); kept from 5.10 to 6.1");
-        let inside = [(Kept, "5.10", "5.10"), (Void, "6.1", "6.12"), (Kept, "6.18", "6.18")];
-        assert_eq!(since(&inside), "kept from 5.10 to 6.18 (6.1 to 6.12 not decided)");
-        let newest = [(Kept, "5.10", "5.10"), (Broken, "6.1", "6.1"), (Undecided, "7.1", "7.1")];
-        assert_eq!(since(&newest), "broken since 6.1 (7.1 not decided); kept in 5.10");
+    fn what_is_kept_or_not_available_everywhere_is_not_remarkable() {
+        use CaseVerdict::{Broken, Kept, NotAvailable, Undecided, Void};
+        assert!(!case(&[Kept, NotAvailable]).is_remarkable());
+        for verdict in [Broken, Undecided, Void] {
+            assert!(case(&[Kept, verdict]).is_remarkable());
+        }
     }
 }

@@ -66,17 +66,8 @@ fn show(arguments: &ConformArguments, finished: &Finished) -> Result<(), Error> 
 }
 
 fn print_case(case: &Case, record: Option<&CaseRecord>) {
-    if let (Some(warning), None) = (case.warning, record) {
-        output::message(&format!("{}/{}: {warning}", case.controller, case.behaviour));
-    }
-    if let Some(record) = record {
-        output::message(&format!(
-            "{:<13} {}/{} ({:.1} s)",
-            record.verdict.to_string(),
-            case.controller,
-            case.behaviour,
-            record.seconds
-        ));
+    if let Some(said) = assay_conformance::progress(case, record) {
+        output::message(&said);
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct PassportArguments {
     /// Remove the results of earlier commands and begin again
     #[arg(long)]
     fresh: bool,
-    /// Show every case, not only those that are not kept everywhere
+    /// Show every case, not only those that are broken, undecided or void on a kernel
     #[arg(long)]
     all: bool,
     /// Print JSON instead of a table
@@ -46,7 +46,7 @@ pub(crate) struct PassportArguments {
     /// Print KTAP, the kernel's format of test results, instead of a table
     #[arg(long, conflicts_with = "json")]
     ktap: bool,
-    /// Compare two passports by their folders; runs nothing
+    /// Compare two passports by their folders, kernels by their names; runs nothing
     #[arg(long, value_name = "DIR", num_args = 2, conflicts_with_all = ["kernels", "only", "fresh", "all", "ktap"])]
     compare: Vec<PathBuf>,
     /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]

@@ -35,7 +35,8 @@ fn the_running_kernel_has_a_passport_that_is_resumed_and_compared() {
     // The same command has nothing left to do.
     let again = make(&["--ktap"]);
     again.assert_code(0);
-    assert!(again.stdout.starts_with("KTAP version 1\n1..1\n"), "{}", again.stdout);
+    assert!(again.stdout.starts_with("KTAP version 1\n# assay passport "), "{}", again.stdout);
+    assert!(again.stdout.contains("\n1..1\n"), "{}", again.stdout);
     assert!(!again.stderr.contains("kept"), "{}", again.stderr);
     assert_eq!(entries(&bench.path("p/kernels/host")), 1);
     bench.assay(["passport", "--compare", "p", "p"]).assert_code(0);
@@ -46,10 +47,14 @@ fn the_running_kernel_has_a_passport_that_is_resumed_and_compared() {
 
 /// What a guest prints for a case.
 fn document(kernel: &str, case: &str, evidence: &str) -> String {
+    ended(kernel, case, "kept", evidence)
+}
+
+fn ended(kernel: &str, case: &str, verdict: &str, evidence: &str) -> String {
     json!({
         "schema": 1, "kernel": kernel, "layout": "v2", "virtual_machine": "QEMU",
         "started_at": "2026-11-26T12:00:00Z", "command": "assay conform", "patience": 3.0, "restored": true,
-        "cases": [{"controller": "pids", "behaviour": case, "verdict": "kept", "reason": "",
+        "cases": [{"controller": "pids", "behaviour": case, "verdict": verdict, "reason": "",
                    "evidence": [evidence], "seconds": 1.0}],
     })
     .to_string()
@@ -97,6 +102,21 @@ fn a_lost_guest_costs_only_what_it_had_not_sent() {
 fn entries_of(passport: &Value) -> Vec<&str> {
     let cases = passport["cases"].as_array().unwrap();
     cases.iter().filter_map(|case| case["results"]["debian-6.12"]["verdict"].as_str()).collect()
+}
+
+#[test]
+fn what_the_first_guest_broke_runs_in_a_second_one_even_if_that_is_every_case() {
+    let breaks = CASES.map(|case| print(&ended(RELEASE, case, "broken", "0 %"))).join("\n");
+    let breaks = format!("{breaks}\necho 1 >\"$share/exit\"");
+    let keeps = CASES.map(|case| print(&ended(RELEASE, case, "kept", "0 %"))).join("\n");
+    let (twice, confirmed, _) = passport(&[breaks.clone(), breaks.clone()]);
+    twice.assert_code(1);
+    assert_eq!(entries_of(&confirmed), ["broken", "broken"]);
+    let (once, refuted, _) = passport(&[breaks, format!("{keeps}\necho 0 >\"$share/exit\"")]);
+    once.assert_code(3);
+    assert_eq!(entries_of(&refuted), ["undecided", "undecided"]);
+    let boots = refuted["kernels"][0]["boots"].as_array().unwrap();
+    assert_eq!(boots.len(), 2, "{refuted:#}");
 }
 
 #[test]

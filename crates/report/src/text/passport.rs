@@ -7,7 +7,7 @@ use super::paint::Paint;
 use crate::number::NONE;
 use crate::passport::{counts, time};
 
-/// The kernels, every case that is broken somewhere or not the same everywhere, and counts. With `all`, every case.
+/// The kernels, and every case that is broken, undecided or void somewhere. With `all`, every case.
 #[must_use]
 pub fn render(passport: &Passport, all: bool, width: usize) -> String {
     let mut lines = vec!["kernels".to_owned()];
@@ -26,7 +26,7 @@ pub fn render(passport: &Passport, all: bool, width: usize) -> String {
         }
     }
     let shown: Vec<&PassportCase> =
-        passport.cases.iter().filter(|case| all || is_remarkable(case)).collect();
+        passport.cases.iter().filter(|case| all || case.is_remarkable()).collect();
     lines.push(String::new());
     lines.push(match (all, shown.len()) {
         (true, _) => "cases".to_owned(),
@@ -50,14 +50,28 @@ pub fn render(passport: &Passport, all: bool, width: usize) -> String {
 
 fn word(case: &PassportCase, kernel: &str) -> &'static str {
     match case.results.get(kernel).map(|result| result.verdict) {
-        None => "",
+        None => "no result",
         Some(CaseVerdict::Broken) => "BROKEN",
         Some(CaseVerdict::NotAvailable) => "n/a",
         Some(verdict) => verdict.word(),
     }
 }
 
-fn is_remarkable(case: &PassportCase) -> bool {
-    let plain = [CaseVerdict::Kept, CaseVerdict::NotAvailable];
-    case.results.values().any(|result| !plain.contains(&result.verdict))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passport::tests::passport;
+
+    #[test]
+    fn a_missing_result_is_named_and_only_all_shows_what_is_kept() {
+        let mut passport = passport(CaseVerdict::Kept, "");
+        let short = render(&passport, false, 100);
+        assert!(short.contains("no result breaks any of 1 promises"), "{short}");
+        assert!(!short.contains("cpu/a"), "{short}");
+        assert!(render(&passport, true, 100).contains("kept"));
+        passport.cases[0].results.clear();
+        let all = render(&passport, true, 100);
+        let row = all.lines().find(|line| line.contains("cpu/a")).unwrap();
+        assert!(row.contains("no result"), "{all}");
+    }
 }

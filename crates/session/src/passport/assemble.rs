@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use assay_conformance::{Case, CaseRecord, Verdict};
-use assay_verdict::{CaseResult, CaseSpan, CaseVerdict, Passport, PassportCase, PassportKernel};
+use assay_verdict::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
 
-use super::kernel_name::{PassportKernelName, order};
+use super::history::{Cell, history};
+use super::kernel_name::PassportKernelName;
+use super::release::Release;
 use super::results::{KernelResults, Records};
+use super::version;
 
 /// Everything about one kernel.
 pub(super) struct Column<'c> {
@@ -20,13 +23,13 @@ pub(super) fn assemble(columns: &[Column<'_>], cases: &[&Case]) -> Passport {
         columns.iter().map(|column| (column, column.results.records())).collect();
     columns.sort_by_key(|(column, _)| {
         let release = column.results.release();
-        (release.is_none(), release.map(order))
+        (release.is_none(), release.map(Release::new))
     });
     let rows = cases.iter().map(|case| row(case, &columns)).collect();
     let first = columns.iter().flat_map(|(column, _)| &column.results.documents);
     Passport {
         schema: 1,
-        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        assay: version::assay(),
         started_at: first.map(|(_, one)| one.started_at.clone()).min().unwrap_or_default(),
         kernels: columns.iter().map(|(column, records)| head(column, records, cases)).collect(),
         cases: rows,
@@ -46,6 +49,7 @@ fn head(column: &Column<'_>, records: &Records, cases: &[&Case]) -> PassportKern
         name: column.name.to_string(),
         release: results.release().map(str::to_owned),
         layout: first.map(|document| document.layout.clone()),
+        build: results.guests.build.clone(),
         machine: first.and_then(|document| document.virtual_machine.clone()),
         patience: first.map(|document| document.patience),
         seconds: recorded.fold(0.0, |sum, (record, _)| sum + record.seconds),
@@ -57,18 +61,17 @@ fn head(column: &Column<'_>, records: &Records, cases: &[&Case]) -> PassportKern
 
 fn row(case: &Case, columns: &[(&Column<'_>, Records)]) -> PassportCase {
     let mut results = BTreeMap::new();
-    let mut verdicts = Vec::new();
+    let mut cells = Vec::new();
     for (column, records) in columns {
-        let name = column.name.to_string();
-        let release = column.results.release().map_or_else(|| name.clone(), str::to_owned);
-        let Some((record, file)) = records.get(&key(case)) else {
+        let found = records.get(&key(case)).map(|(record, file)| result(record, file));
+        cells.push(Cell {
+            label: label(column, columns),
+            release: column.results.release().map(Release::new),
+            layout: column.results.layout(),
             // A kernel without a result is a gap like one that could not decide.
-            verdicts.push((release, CaseVerdict::Undecided));
-            continue;
-        };
-        let result = result(record, file);
-        verdicts.push((release, result.verdict));
-        results.insert(name, result);
+            verdict: found.as_ref().map_or(CaseVerdict::Undecided, |result| result.verdict),
+        });
+        results.extend(found.map(|result| (column.name.to_string(), result)));
     }
     PassportCase {
         controller: case.controller.to_owned(),
@@ -76,7 +79,19 @@ fn row(case: &Case, columns: &[(&Column<'_>, Records)]) -> PassportCase {
         promise: case.promise.to_owned(),
         documented: case.documented.to_owned(),
         results,
-        history: history(verdicts),
+        history: history(&cells),
+    }
+}
+
+/// The release of a column; its name if that is not known, and both where another column has the same release.
+fn label(column: &Column<'_>, columns: &[(&Column<'_>, Records)]) -> String {
+    let has = |release: &str| {
+        columns.iter().filter(|(one, _)| one.results.release() == Some(release)).count()
+    };
+    match column.results.release() {
+        None => column.name.to_string(),
+        Some(release) if has(release) == 1 => release.to_owned(),
+        Some(release) => format!("{release} as {}", column.name),
     }
 }
 
@@ -95,18 +110,6 @@ fn result(record: &CaseRecord, file: &str) -> CaseResult {
         seconds: record.seconds,
         file: file.to_owned(),
     }
-}
-
-/// Neighbours with one verdict become one span.
-fn history(verdicts: Vec<(String, CaseVerdict)>) -> Vec<CaseSpan> {
-    let mut spans: Vec<CaseSpan> = Vec::new();
-    for (release, verdict) in verdicts {
-        match spans.last_mut().filter(|span| span.verdict == verdict) {
-            Some(span) => span.last = release,
-            None => spans.push(CaseSpan { verdict, first: release.clone(), last: release }),
-        }
-    }
-    spans
 }
 
 #[cfg(test)]
@@ -166,6 +169,22 @@ mod tests {
         assert_eq!(whole.kernels[0].missing, 1, "the second case did not run");
         assert_eq!(whole.cases[0].results["host"].file, "kernels/host/001.json");
         assert_eq!(whole.cases[1].since(), "not decided");
+    }
+
+    #[test]
+    fn columns_of_one_release_are_told_apart() {
+        let whole = passport(&[
+            ("host", "6.1.0", Some(Verdict::Broken)),
+            ("./vmlinuz", "6.1.0", Some(Verdict::Kept)),
+            ("debian-5.10", "5.10.0-46-amd64", Some(Verdict::Kept)),
+        ]);
+        assert_eq!(whole.cases[0].since(), "differs between columns");
+        let alike = passport(&[
+            ("host", "6.1.0", Some(Verdict::Kept)),
+            ("./vmlinuz", "6.1.0", Some(Verdict::Void)),
+        ]);
+        let since = alike.cases[0].since();
+        assert_eq!(since, "kept in 6.1.0 as host (6.1.0 as ./vmlinuz not decided)");
     }
 
     #[test]

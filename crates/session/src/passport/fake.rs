@@ -55,6 +55,7 @@ pub(super) fn passport(kernels: &[(&str, &[CaseVerdict])]) -> Passport {
         name: (*name).to_owned(),
         release: Some("6.1.0".to_owned()),
         layout: Some("v2".to_owned()),
+        build: None,
         machine: None,
         patience: Some(1.0),
         seconds: verdicts.len() as f64,

@@ -7,7 +7,7 @@ use assay_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::kernel_name::PassportKernelName;
-use super::results::KernelResults;
+use super::results::{KernelResults, begin_again};
 use crate::error::Error;
 
 /// What was asked, `request.json`: results of other guests are not mixed with these.
@@ -25,6 +25,9 @@ const MAX_DOCUMENT: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Conditions {
     pub(super) schema: u32,
+    /// Whose cases ran; earlier versions did not note it.
+    #[serde(default)]
+    pub(super) assay: Option<String>,
     pub(super) layout: String,
     pub(super) cpus: u32,
     pub(super) nodes: u32,
@@ -63,16 +66,8 @@ impl Folder {
             let text = dir.text(REQUEST, MAX_DOCUMENT).map_err(Error::usage)?;
             let known: Conditions = serde_json::from_str(&text)
                 .map_err(|cause| Error::usage(format!("cannot understand {REQUEST}: {cause}")))?;
-            if known != *asked {
-                let what = format!(
-                    "{} was begun with {}, not {}",
-                    path.display(),
-                    known.words(),
-                    asked.words()
-                );
-                return Err(Error::usage(format!(
-                    "{what}\n  hint: --fresh begins again, --out names another folder"
-                )));
+            if let Some(how) = known.unlike(asked) {
+                return Err(begin_again(format!("{} was begun {how}", path.display())));
             }
         }
         let text = serde_json::to_string_pretty(asked).map_err(Error::host)?;
@@ -99,6 +94,21 @@ impl Folder {
 }
 
 impl Conditions {
+    /// How these differ from what is asked.
+    fn unlike(&self, asked: &Self) -> Option<String> {
+        let by = |one: &Self| match &one.assay {
+            Some(version) => format!("Assay {version}"),
+            None => "an Assay that did not note its version".to_owned(),
+        };
+        match () {
+            () if self == asked => None,
+            () if self.assay != asked.assay => {
+                Some(format!("by {}, not {}: its cases may be others", by(self), by(asked)))
+            }
+            () => Some(format!("with {}, not {}", self.words(), asked.words())),
+        }
+    }
+
     fn words(&self) -> String {
         let patience = self.patience.map(|factor| format!(", patience {factor}"));
         let swap = self.swap.map(|size| format!(", swap {size}")).unwrap_or_default();
@@ -141,7 +151,8 @@ mod tests {
     fn asked(cpus: u32) -> Conditions {
         let memory = Bytes::mebi(2048);
         let layout = "v2".to_owned();
-        Conditions { schema: 1, layout, cpus, nodes: 1, memory, swap: None, patience: None }
+        let assay = Some("1.2.3 (cases ab)".to_owned());
+        Conditions { schema: 1, assay, layout, cpus, nodes: 1, memory, swap: None, patience: None }
     }
 
     fn open(path: &Path, cpus: u32, fresh: bool) -> Result<Folder, Error> {
@@ -160,6 +171,27 @@ mod tests {
         assert!(error.contains("2 CPUs") && error.contains("--fresh"), "{error}");
         drop(open(&out, 4, true).unwrap());
         assert!(!out.join("kernels/host").exists());
+    }
+
+    #[test]
+    fn results_of_another_assay_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let out = place.path().join("passport");
+        drop(open(&out, 2, false).unwrap());
+        let request = out.join(REQUEST);
+        let text = std::fs::read_to_string(&request).unwrap();
+        let mut known: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for (version, says) in [(Some("1.2.3 (cases cd)"), "cases cd"), (None, "did not note")] {
+            match version {
+                Some(version) => known["assay"] = version.into(),
+                None => drop(known.as_object_mut().unwrap().remove("assay")),
+            }
+            std::fs::write(&request, known.to_string()).unwrap();
+            let error = open(&out, 2, false).unwrap_err().to_string();
+            for says in [says, "not Assay 1.2.3 (cases ab)", "--fresh"] {
+                assert!(error.contains(says), "{says}: {error}");
+            }
+        }
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_conformance::Case;
 use assay_kernel::signal;
-use assay_lab::{Argument, Cache, GuestSpec, GuestTask, Kernel, Watcher};
+use assay_lab::{Argument, Cache, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
 
-use super::parts::{name, parts};
+use super::build::build;
+use super::parts::{name as case_name, parts};
 use super::results::KernelResults;
 use super::stream::DocumentStream;
 use super::{Outcome, Say};
@@ -39,59 +40,73 @@ pub(super) struct Guests<'g> {
 
 impl Guests<'_> {
     /// Runs the cases that have no result yet. Whatever fails is noted in the folder of the results.
-    pub(super) fn run(&self, kernel: &str, mut results: KernelResults) -> Result<Outcome, Error> {
-        if parts(self.cases, &results.settled(), &[]).is_empty() {
+    pub(super) fn run(&self, name: &str, mut results: KernelResults) -> Result<Outcome, Error> {
+        let is_done = parts(self.cases, &results.settled(), &[]).is_empty();
+        // Debian's need not be there any more. An image may have been built again.
+        if is_done && !matches!(self.spec.kernel, KernelChoice::Image { .. }) {
             return Ok(Outcome::Done);
         }
-        results.guests.lost.clear();
-        let mut remark = |text: &str| (self.say)(&format!("{kernel}: {text}"));
-        let release = match Kernel::provide(&self.spec.kernel, self.cache, false, &mut remark) {
-            Ok(found) => found.release,
+        let mut remark = |text: &str| (self.say)(&format!("{name}: {text}"));
+        let provided = Kernel::provide(&self.spec.kernel, self.cache, false, &mut remark);
+        if !is_done {
+            results.guests.lost.clear();
+        }
+        match provided {
+            Ok(kernel) => {
+                let build = build(&self.spec.kernel, &kernel)?;
+                results.of_kernel(name, &kernel.release, build)?;
+                if !is_done {
+                    self.boot_until_done(name, &kernel.release, results)?;
+                }
+            }
             Err(error) => {
                 remark(&error.to_string());
-                results.note(None, Some(error.to_string()))?;
-                return Ok(interrupted_or_done());
-            }
-        };
-        if let Some(known) = results.release().filter(|known| *known != release) {
-            let what =
-                format!("the results of {kernel} are of Linux {known}; the lab has {release}");
-            return Err(Error::usage(format!(
-                "{what}\n  hint: --fresh begins again, --out names another folder"
-            )));
-        }
-        let mut suspects = Vec::new();
-        let shared = Arc::new(Mutex::new(results));
-        for attempt in 0..ATTEMPTS {
-            let before = lock(&shared).settled();
-            let open = parts(self.cases, &before, &suspects);
-            if open.is_empty() {
-                break;
-            }
-            let lost = self.boot(kernel, &release, &open, &shared)?;
-            let mut results = lock(&shared);
-            let now = results.settled();
-            if signal::interrupted_by().is_some() {
-                break;
-            }
-            // What an emulated guest broke is left, to be run again in another one.
-            let Some(lost) = lost else {
-                if now.len() == before.len() {
-                    break;
+                if !is_done {
+                    results.note(None, Some(error.to_string()))?;
                 }
-                continue;
-            };
-            suspects = parts(self.cases, &now, &suspects)
-                .first()
-                .map_or_else(Vec::new, |part| part.iter().map(|case| name(case)).collect());
-            let lost = format!("{lost} (while it ran {})", suspects.join(", "));
-            (self.say)(&format!("{kernel}: {lost}"));
-            results.note(None, Some(lost))?;
-            if attempt > 0 && now.len() == before.len() {
-                break;
             }
         }
         Ok(interrupted_or_done())
+    }
+
+    /// Boots guests until every case has a result that counts, or no more of them bring any.
+    fn boot_until_done(
+        &self,
+        name: &str,
+        release: &str,
+        results: KernelResults,
+    ) -> Result<(), Error> {
+        let mut suspects = Vec::new();
+        let shared = Arc::new(Mutex::new(results));
+        for attempt in 0..ATTEMPTS {
+            let before = lock(&shared).count();
+            let open = parts(self.cases, &lock(&shared).settled(), &suspects);
+            if open.is_empty() {
+                break;
+            }
+            let lost = self.boot(name, release, &open, &shared)?;
+            if signal::interrupted_by().is_some() {
+                break;
+            }
+            let mut results = lock(&shared);
+            let is_lost = lost.is_some();
+            if let Some(why) = lost {
+                suspects = self.suspects(&results, &suspects);
+                let why = format!("{why} (while it ran {})", suspects.join(", "));
+                (self.say)(&format!("{name}: {why}"));
+                results.note(None, Some(why))?;
+            }
+            if results.count() == before && (!is_lost || attempt > 0) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The cases that ran when a guest was lost.
+    fn suspects(&self, results: &KernelResults, before: &[String]) -> Vec<String> {
+        let open = parts(self.cases, &results.settled(), before);
+        open.first().map_or_else(Vec::new, |part| part.iter().map(|case| case_name(case)).collect())
     }
 
     /// One guest, from boot to end; returns why it was lost, if it was.
@@ -127,7 +142,7 @@ impl Guests<'_> {
         let patience = self.patience.map(|factor| format!("--patience={factor}"));
         let words = ["sh", "-c", SCRIPT, "sh"].map(|word| Argument::Text(word.to_owned()));
         let parts = open.iter().map(|part| {
-            let names: Vec<String> = part.iter().map(|case| name(case)).collect();
+            let names: Vec<String> = part.iter().map(|case| case_name(case)).collect();
             Argument::Text(names.join(" "))
         });
         let patience = [Argument::Text(patience.unwrap_or_default())];

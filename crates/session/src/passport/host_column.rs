@@ -1,10 +1,10 @@
 //! The cases on the running kernel.
 
-use assay_conformance::{Case, CaseRecord};
+use assay_conformance::{Case, CaseRecord, progress};
 use assay_host::gather;
 
 use super::parts::parts;
-use super::results::KernelResults;
+use super::results::{KernelResults, begin_again};
 use super::{Outcome, Say};
 use crate::conform::prepare_conform;
 use crate::context::Context;
@@ -19,18 +19,12 @@ pub(super) fn run(
     say: Say,
 ) -> Result<Outcome, Error> {
     // Also where no case is left to run: the column would pass for this kernel's.
-    same_release(&results, &gather(&context.root).map_err(Error::host)?.kernel)?;
+    results.of_kernel("host", &gather(&context.root).map_err(Error::host)?.kernel, None)?;
     for part in parts(cases, &results.settled(), &[]) {
         let request = prepare_conform(context, part, patience)?;
-        let mut progress = |_: &Case, record: Option<&CaseRecord>| {
-            if let Some(record) = record {
-                say(&line("host", record));
-            }
-        };
-        let finished = assay_conformance::run(&request, &mut progress).map_err(Error::host)?;
-        results.add(finished.document.clone()).map_err(|why| {
-            Error::usage(format!("{why}\n  hint: --fresh begins again, --out names another folder"))
-        })?;
+        let mut telling = |case: &Case, record: Option<&CaseRecord>| tell(case, record, &say);
+        let finished = assay_conformance::run(&request, &mut telling).map_err(Error::host)?;
+        results.add(finished.document.clone()).map_err(begin_again)?;
         for error in &finished.not_restored {
             say(&format!("error: not restored: {error}"));
         }
@@ -44,39 +38,33 @@ pub(super) fn run(
     Ok(Outcome::Done)
 }
 
-/// Refuses results of another release, as after an update of the kernel.
-fn same_release(results: &KernelResults, running: &str) -> Result<(), Error> {
-    match results.release().filter(|known| *known != running) {
-        None => Ok(()),
-        Some(known) => Err(Error::usage(format!(
-            "the results of host are of Linux {known}; this host runs {running}\n  \
-             hint: --fresh begins again, --out names another folder"
-        ))),
+fn tell(case: &Case, record: Option<&CaseRecord>, say: &dyn Fn(&str)) {
+    if let Some(text) = progress(case, record) {
+        say(&format!("host: {text}"));
     }
-}
-
-fn line(kernel: &str, record: &CaseRecord) -> String {
-    let CaseRecord { verdict, controller, behaviour, seconds, .. } = record;
-    format!("{kernel}: {verdict:<13} {controller}/{behaviour} ({seconds:.1} s)")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use assay_conformance::Verdict;
-    use assay_files::Dir;
 
     use super::*;
-    use crate::passport::fake::{document, record};
+    use crate::passport::fake::record;
 
     #[test]
-    fn results_from_before_an_update_of_the_kernel_are_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let kernels = Dir::open(place.path()).unwrap();
-        let mut results = KernelResults::open(&kernels, "host".to_owned()).unwrap();
-        assert!(same_release(&results, "6.12.1").is_ok(), "nothing is there");
-        results.add(document("6.1.0", vec![record("a", Verdict::Kept)])).unwrap();
-        assert!(same_release(&results, "6.1.0").is_ok());
-        let error = same_release(&results, "6.12.1").unwrap_err().to_string();
-        assert!(error.contains("6.1.0") && error.contains("--fresh"), "{error}");
+    fn a_case_that_may_harm_the_host_is_announced() {
+        let said = RefCell::new(Vec::new());
+        let say = |text: &str| said.borrow_mut().push(text.to_owned());
+        let storms = ["cpu/a-storm-of-wakeups-leaves-siblings-the-cpu".to_owned()];
+        let storm = assay_conformance::select(&storms).unwrap()[0];
+        tell(storm, None, &say);
+        tell(storm, Some(&record("a", Verdict::Broken)), &say);
+        let said = said.into_inner();
+        assert_eq!(said.len(), 2, "{said:?}");
+        let warning = storm.warning.unwrap();
+        assert!(said[0].starts_with("host: cpu/") && said[0].ends_with(warning), "{said:?}");
+        assert!(said[1].starts_with("host: broken"), "{said:?}");
     }
 }

@@ -50,12 +50,6 @@ impl fmt::Display for PassportKernelName {
     }
 }
 
-/// The numbers of a release, for the order of columns: 6.12.117 comes after 6.12.43.
-pub(super) fn order(release: &str) -> Vec<u64> {
-    let numbers = release.split(|c: char| !c.is_ascii_digit());
-    numbers.filter_map(|digits| digits.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,16 +62,5 @@ mod tests {
         let image = of("./out/bzImage:./mods").unwrap();
         assert_eq!(image.folder(), "_out_bzImage_._mods");
         assert!(of("6.1").unwrap_err().contains("or `host`"));
-    }
-
-    #[test]
-    fn releases_are_ordered_as_numbers() {
-        let mut releases =
-            ["7.3.4+deb13-amd64", "6.12.117+deb12-amd64", "5.10.0-46-amd64", "6.12.43+deb12-amd64"];
-        releases.sort_by_key(|release| order(release));
-        assert_eq!(
-            releases,
-            ["5.10.0-46-amd64", "6.12.43+deb12-amd64", "6.12.117+deb12-amd64", "7.3.4+deb13-amd64"]
-        );
     }
 }

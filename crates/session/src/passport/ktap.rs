@@ -1,11 +1,10 @@
-//! A passport in the kernel's own format of test results (Documentation/dev-tools/ktap.rst): a test for each kernel, with
-//! the cases as its subtests.
+//! A passport in the kernel's own format of test results: a test for each kernel, with the cases as its subtests.
 
-use assay_escape::line;
-use assay_verdict::{CaseVerdict, Passport, PassportCase};
+use assay_conformance::{KtapGroup, KtapResult, KtapTest, ktap_of};
+use assay_verdict::{CaseVerdict, Passport, PassportCase, PassportKernel};
 
 /// The passport as KTAP. Undecided and void cases are skipped with their reason, as unavailable ones are: KTAP has no
-/// other word for a test without a result.
+/// other word for a test without a result. A kernel of which nothing ran because its guests were lost has failed.
 ///
 /// ```no_run
 /// println!("{}", assay_session::passport_ktap(&assay_session::read_passport("passport".as_ref())?));
@@ -13,36 +12,34 @@ use assay_verdict::{CaseVerdict, Passport, PassportCase};
 /// ```
 #[must_use]
 pub fn passport_ktap(passport: &Passport) -> String {
-    let mut lines = vec!["KTAP version 1".to_owned(), format!("1..{}", passport.kernels.len())];
-    for (at, kernel) in passport.kernels.iter().enumerate() {
-        lines.push("  KTAP version 1".to_owned());
-        lines.push(format!("  1..{}", passport.cases.len()));
-        let cases = passport.cases.iter().enumerate();
-        lines.extend(cases.map(|(at, case)| format!("  {}", test(at + 1, case, &kernel.name))));
-        let state = match passport.count(&kernel.name, CaseVerdict::Broken) {
-            0 => "ok",
-            _ => "not ok",
-        };
-        let release = kernel.release.as_deref().unwrap_or("unknown");
-        lines.push(format!("{state} {} {}", at + 1, plain(&format!("{} {release}", kernel.name))));
-    }
-    lines.join("\n") + "\n"
+    let groups: Vec<KtapGroup<'_>> =
+        passport.kernels.iter().map(|kernel| group(passport, kernel)).collect();
+    ktap_of(&format!("assay passport {}", passport.started_at), &groups)
 }
 
-fn test(number: usize, case: &PassportCase, kernel: &str) -> String {
-    let name = plain(&case.name());
-    let skip = |why: &str| format!("ok {number} {name} # SKIP {}", plain(why));
-    let Some(result) = case.results.get(kernel) else { return skip("no result") };
-    match result.verdict {
-        CaseVerdict::Kept => format!("ok {number} {name}"),
-        CaseVerdict::Broken => format!("not ok {number} {name} # {}", plain(&result.reason)),
-        other => skip(&format!("{}: {}", other.word(), result.reason)),
+fn group<'p>(passport: &'p Passport, kernel: &'p PassportKernel) -> KtapGroup<'p> {
+    let release = kernel.release.as_deref().unwrap_or("unknown");
+    let has_result = passport.cases.iter().any(|case| case.results.contains_key(&kernel.name));
+    KtapGroup {
+        name: format!("{} {release}", kernel.name),
+        tests: passport.cases.iter().map(|case| test(case, &kernel.name)).collect(),
+        lost: if has_result { &[] } else { &kernel.lost },
     }
 }
 
-/// Text that cannot end a line or begin a directive.
-fn plain(text: &str) -> String {
-    line(text).replace('#', "\u{ff03}")
+fn test<'p>(case: &'p PassportCase, kernel: &str) -> KtapTest<'p> {
+    let (result, evidence) = match case.results.get(kernel) {
+        None => (KtapResult::Skipped("no result".to_owned()), &[][..]),
+        Some(found) => {
+            let result = match found.verdict {
+                CaseVerdict::Kept => KtapResult::Passed,
+                CaseVerdict::Broken => KtapResult::Failed(found.reason.clone()),
+                other => KtapResult::Skipped(format!("{}: {}", other.word(), found.reason)),
+            };
+            (result, &found.evidence[..])
+        }
+    };
+    KtapTest { name: case.name(), result, evidence }
 }
 
 #[cfg(test)]
@@ -55,16 +52,30 @@ mod tests {
         use CaseVerdict::{Broken, Kept, Undecided};
         let text =
             passport_ktap(&passport(&[("host", &[Kept, Broken, Undecided]), ("x", &[Kept])]));
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.contains("25.0 %")).collect();
+        assert_eq!(lines[2..5], ["1..2", "  KTAP version 1", "  # Subtest: host 6.1.0"]);
         assert_eq!(
-            lines[..5],
-            ["KTAP version 1", "1..2", "  KTAP version 1", "  1..3", "  ok 1 cpu/a"]
+            lines[6..11],
+            [
+                "  ok 1 cpu/a",
+                "  # so  it is",
+                "  not ok 2 cpu/b",
+                "  ok 3 cpu/c # SKIP undecided: so  it is",
+                "not ok 1 host 6.1.0"
+            ]
         );
-        assert!(lines[5].starts_with("  not ok 2 cpu/b # so"), "{text}");
-        assert!(lines[6].starts_with("  ok 3 cpu/c # SKIP undecided: so"), "{text}");
-        assert_eq!(lines[7], "not ok 1 host 6.1.0");
         assert!(text.contains("  ok 2 cpu/b # SKIP no result\n"), "{text}");
         assert_eq!(lines.last(), Some(&"ok 2 x 6.1.0"));
-        assert_eq!(lines.len(), 14, "a reason in several lines stays in one:\n{text}");
+    }
+
+    #[test]
+    fn a_kernel_that_never_came_up_has_failed_and_one_that_decided_nothing_is_skipped() {
+        let mut made = passport(&[("k", &[]), ("x", &[CaseVerdict::Void])]);
+        made.kernels[0].lost = vec!["Kernel panic".to_owned()];
+        let text = passport_ktap(&made);
+        assert!(text.contains("  # Kernel panic\nnot ok 1 k 6.1.0\n"), "{text}");
+        assert!(text.ends_with("ok 2 x 6.1.0 # SKIP no case could show anything"), "{text}");
+        made.kernels[0].lost.clear();
+        assert!(passport_ktap(&made).contains("\nok 1 k 6.1.0 # SKIP "), "nothing was tried");
     }
 }

@@ -39,6 +39,14 @@ pub(super) struct Guests {
     pub(super) boots: Vec<f64>,
     /// Why they ended early.
     pub(super) lost: Vec<String>,
+    /// Which build of its release they ran.
+    #[serde(default)]
+    pub(super) build: Option<String>,
+}
+
+/// The error of results that cannot stand beside those that are there.
+pub(super) fn begin_again(what: impl std::fmt::Display) -> Error {
+    Error::usage(format!("{what}\n  hint: --fresh begins again, --out names another folder"))
 }
 
 impl KernelResults {
@@ -100,6 +108,35 @@ impl KernelResults {
     pub(super) fn note(&mut self, boot: Option<f64>, lost: Option<String>) -> Result<(), Error> {
         self.guests.boots.extend(boot);
         self.guests.lost.extend(lost);
+        self.save()
+    }
+
+    /// Refuses another release or build than that of earlier results: both would be in one column.
+    pub(super) fn of_kernel(
+        &mut self,
+        name: &str,
+        release: &str,
+        build: Option<String>,
+    ) -> Result<(), Error> {
+        let is_build = self.guests.build == build;
+        match self.release() {
+            None if is_build => Ok(()),
+            None => {
+                self.guests.build = build;
+                self.save()
+            }
+            Some(known) if known != release => Err(begin_again(format!(
+                "the results of {name} are of Linux {known}; it is Linux {release} now"
+            ))),
+            Some(_) if is_build => Ok(()),
+            Some(_) => {
+                let what = format!("the results of {name} are of another build of Linux {release}");
+                Err(begin_again(what))
+            }
+        }
+    }
+
+    fn save(&self) -> Result<(), Error> {
         let text = serde_json::to_string_pretty(&self.guests).map_err(Error::host)?;
         self.dir.replace(STATE, text.as_bytes()).map_err(Error::host)
     }
@@ -137,10 +174,20 @@ impl KernelResults {
         records
     }
 
+    /// Number of results, those of one case counted one by one.
+    pub(super) fn count(&self) -> usize {
+        self.documents.iter().map(|(_, document)| document.cases.len()).sum()
+    }
+
     /// Whether any of its guests ran without KVM: they may wait for a CPU of a busy host for seconds.
     fn is_emulated(&self) -> bool {
         let mut documents = self.documents.iter();
         documents.any(|(_, one)| one.virtual_machine.as_deref() == Some("QEMU"))
+    }
+
+    /// The layout of its control groups, if a result names it.
+    pub(super) fn layout(&self) -> Option<&str> {
+        self.documents.first().map(|(_, document)| document.layout.as_str())
     }
 
     /// The release of the kernel, if a result names it.
@@ -269,6 +316,21 @@ mod tests {
         results.add(document("6.1.0", vec![])).unwrap();
         let why = results.add(document("6.12.1", vec![])).unwrap_err();
         assert!(why.contains("6.12.1") && why.contains("6.1.0"), "{why}");
+    }
+
+    #[test]
+    fn results_of_another_release_or_build_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let kernels = Dir::open(place.path()).unwrap();
+        let open = || KernelResults::open(&kernels, "x".to_owned()).unwrap();
+        let of = |release, build: &str| open().of_kernel("./x", release, Some(build.to_owned()));
+        assert!(of("6.1.0", "old").is_ok() && of("6.1.1", "old").is_ok(), "nothing has run");
+        open().add(document("6.1.0", vec![record("a", Verdict::Kept)])).unwrap();
+        assert!(of("6.1.0", "old").is_ok());
+        let error = of("6.1.0", "new").unwrap_err().to_string();
+        assert!(error.contains("another build") && error.contains("--fresh"), "{error}");
+        let error = of("6.12.1", "old").unwrap_err().to_string();
+        assert!(error.contains("6.1.0") && error.contains("6.12.1"), "{error}");
     }
 
     #[test]
