@@ -54,6 +54,28 @@ pub(crate) fn copied(
     made.map(|()| (folder, release))
 }
 
+/// The images of the complete copies in the cache, each with its release, oldest first.
+pub(crate) fn copies(cache: &Cache) -> Vec<(String, PathBuf)> {
+    let folders = entries(&cache.path().join("images"));
+    let is_draft = |folder: &PathBuf| folder.to_string_lossy().contains("/.draft-");
+    let whole = folders.into_iter().filter(|folder| !is_draft(folder));
+    let mut copies: Vec<(String, PathBuf)> = whole
+        .flat_map(|folder| entries(&folder.join("boot")))
+        .filter_map(|image| {
+            let release = image.file_name()?.to_str()?.strip_prefix("vmlinuz-")?.to_owned();
+            Some((release, image))
+        })
+        .collect();
+    copies.sort_by_key(|(release, image)| (package::numbers(release), image.clone()));
+    copies
+}
+
+/// The paths in a folder; none if it cannot be read.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
 fn lay_out(
     images: &Dir,
     draft: &str,
@@ -150,5 +172,8 @@ mod tests {
         assert!(folder.join("lib/modules/6.9.0-mine/modules.dep").is_file());
         assert_eq!(copy().0, folder);
         assert_eq!(remarks, 1);
+        fs::create_dir_all(cache.path().join("images/.draft-6.1.2/boot/vmlinuz-6.1.2")).unwrap();
+        let listed = (release, folder.join("boot/vmlinuz-6.9.0-mine"));
+        assert_eq!(copies(&cache), [listed], "without the draft");
     }
 }

@@ -1,9 +1,10 @@
-//! The kernels that `--kernel` takes by name, each with the newest release that apt offers.
+//! The kernels that `--kernel` takes by name, each with the newest release that apt offers, and those copied before.
 
 use std::collections::BTreeMap;
 
 use crate::cache::Cache;
 use crate::error::Error;
+use crate::image;
 use crate::package;
 use crate::package_lists::PackageLists;
 
@@ -17,13 +18,13 @@ const IMAGE: &str = "apt-get update on a Debian whose repositories carry it, or 
 /// A kernel by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// `debian-6.12`, `debian-newest`.
+    /// `debian-6.12`, `debian-newest`, or the path of an image that was copied into the cache.
     pub name: String,
-    /// Its newest release, or why there is none.
+    /// Its newest release, that of the image, or why there is none.
     pub newest: Result<String, Error>,
 }
 
-/// Kernels by name, oldest first, as far as package lists are known.
+/// Kernels by name, oldest first, as far as package lists are known; then copied images by path.
 #[must_use]
 pub fn offers(cache: &Cache) -> Vec<Offer> {
     let sources = [Some(PackageLists::of_host()), PackageLists::of_releases(cache)];
@@ -52,7 +53,13 @@ pub fn offers(cache: &Cache) -> Vec<Offer> {
         named.insert(series, Offer { name, newest: Ok(release) });
     }
     let newest = last.filter(|_| sources[1].is_some()).ok_or_else(|| missing(None));
-    named.into_values().chain([Offer { name: "debian-newest".to_owned(), newest }]).collect()
+    let newest = Offer { name: "debian-newest".to_owned(), newest };
+    named.into_values().chain([newest]).chain(copies(cache)).collect()
+}
+
+fn copies(cache: &Cache) -> impl Iterator<Item = Offer> {
+    let copies = image::copies(cache).into_iter();
+    copies.map(|(release, image)| Offer { name: image.display().to_string(), newest: Ok(release) })
 }
 
 /// Reads which kernels other releases of Debian have.
@@ -121,5 +128,16 @@ mod tests {
         let why = of("debian-newest").newest.clone().unwrap_err().to_string();
         assert!(why.contains("not read yet") && why.contains("--update"), "{why}");
         assert_eq!(offers.last(), Some(of("debian-newest")));
+    }
+
+    #[test]
+    fn a_copied_image_is_listed_by_the_path_that_names_it() {
+        let place = tempfile::tempdir().unwrap();
+        let image = place.path().join("images/4.19.79-5f-60/boot/vmlinuz-4.19.79");
+        std::fs::create_dir_all(image.parent().unwrap()).unwrap();
+        std::fs::write(&image, "").unwrap();
+        let offers = offers(&Cache::at(place.path()));
+        let listed = Offer { name: image.display().to_string(), newest: Ok("4.19.79".to_owned()) };
+        assert_eq!(offers.last(), Some(&listed));
     }
 }
