@@ -53,6 +53,7 @@ impl Fake {
                 memory: value(16 << 30),
                 swap: value(1 << 30),
                 files: BTreeMap::new(),
+                signs: BTreeMap::new(),
                 user: value(0),
             },
             hierarchies: vec![Hierarchy {

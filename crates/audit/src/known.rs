@@ -1,6 +1,8 @@
 //! What is known of kernels by their version, or by a sign in their types: promises that some break, and readings that
 //! mean something else.
 
+use std::collections::BTreeMap;
+
 /// A release: major, minor and patch.
 type Version = (u32, u32, u32);
 
@@ -13,7 +15,7 @@ pub struct KnownOfKernel {
     affected: &'static [(Version, Option<Version>)],
     /// What shows it whatever the version says: distributions mend older kernels.
     pub sign: Option<Sign>,
-    /// What such a kernel does.
+    /// What such a kernel does, and under what condition: the table does not know what this host has.
     pub sentence: &'static str,
     /// What of Assay shows it: cases of `assay conform`, causes, rules.
     pub shown_by: &'static str,
@@ -51,7 +53,7 @@ pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
 };
 
 /// Everything that is known, controller by controller.
-static KNOWN: [&KnownOfKernel; 7] = [
+pub static KNOWN: &[&KnownOfKernel] = &[
     &REWEIGHT,
     &KnownOfKernel {
         code: "K-IDLE-WEIGHT-0",
@@ -65,7 +67,8 @@ static KNOWN: [&KnownOfKernel; 7] = [
         code: "K-BFQ-WAKER",
         affected: &[((5, 12, 0), None)],
         sign: None,
-        sentence: "BFQ may take one group for another's waker, and then serves it in the other's turns: weights stop acting",
+        sentence: "on a disk under BFQ one group may be taken for another's waker, and is then served in the other's turns: weights \
+                   stop acting",
         shown_by: "io/bfq-weights-hold-after-pauses, C-WAKER, docs/findings/bfq-waker.md",
         source: "d4fc3640ff36 made the injection of 13a857a4c4e8 act",
     },
@@ -73,7 +76,7 @@ static KNOWN: [&KnownOfKernel; 7] = [
         code: "K-BFQ-UNCHARGED",
         affected: &[((5, 13, 0), Some((5, 17, 0)))],
         sign: None,
-        sentence: "BFQ sends requests of a waker to the disk without charging its group",
+        sentence: "on a disk under BFQ requests of a waker are sent to the disk without charging its group",
         shown_by: "C-WAKER",
         source: "7cc4ffc55564, removed by c65e6fd460b4; stable trees have it back to 5.15",
     },
@@ -81,8 +84,8 @@ static KNOWN: [&KnownOfKernel; 7] = [
         code: "K-BFQ-CAP",
         affected: &[((5, 17, 0), Some((6, 17, 0)))],
         sign: None,
-        sentence: "BFQ lets a group have only its weight's part of the request pool: with more requests outstanding it gets less \
-                   than its share",
+        sentence: "on a disk under BFQ a group has only its weight's part of the request pool: with more requests outstanding it \
+                   gets less than its share",
         shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
         source: "76f1df88bbc2",
     },
@@ -90,8 +93,8 @@ static KNOWN: [&KnownOfKernel; 7] = [
         code: "K-BFQ-CAP-STRICT",
         affected: &[((6, 17, 0), None)],
         sign: None,
-        sentence: "BFQ lets a group have only its weight's part of the request pool, and one place of the whole pool above it \
-                   (before 6.17: one of each word)",
+        sentence: "on a disk under BFQ a group has only its weight's part of the request pool, and one place of the whole pool \
+                   above it (before 6.17: one of each word)",
         shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
         source: "76f1df88bbc2, 42e6c6ce03fd",
     },
@@ -99,7 +102,8 @@ static KNOWN: [&KnownOfKernel; 7] = [
         code: "K-MEMSW-FAILCNT",
         affected: &[((6, 15, 0), None)],
         sign: None,
-        sentence: "on v1 memory.memsw.failcnt does not count that the limit of memory and swap was met",
+        sentence: "where the memory controller is on v1, memory.memsw.failcnt does not count that the limit of memory and swap \
+                   was met",
         shown_by: "memory/memsw-limit-holds-and-counts",
         source: "found here: docs/findings/memsw-failcnt.md; by \"page_counter: track failcnt only for legacy cgroups\"",
     },
@@ -113,15 +117,27 @@ pub fn known_of(
 ) -> Vec<(&'static KnownOfKernel, KnownBy)> {
     let applies = |known: &&'static KnownOfKernel| {
         let seen = known.sign.as_ref().and_then(&sign);
-        match seen {
-            Some(seen) => seen.then_some((*known, KnownBy::Sign)),
-            None => known.affects(release).then_some((*known, KnownBy::Version)),
-        }
+        Some((*known, known.known_by(release, seen)?))
     };
     KNOWN.iter().filter_map(applies).collect()
 }
 
+/// By code which signs a kernel's types show; without a sign that cannot be read, or is not in these types.
+pub fn signs(sign: impl Fn(&Sign) -> Option<bool>) -> BTreeMap<String, bool> {
+    let seen = |known: &&KnownOfKernel| Some((known.code.to_owned(), sign(known.sign.as_ref()?)?));
+    KNOWN.iter().filter_map(seen).collect()
+}
+
 impl KnownOfKernel {
+    /// Why a kernel of this release counts as having it, if it does. `seen`, whether its types show the sign, counts more
+    /// than the number.
+    pub(crate) fn known_by(&self, release: &str, seen: Option<bool>) -> Option<KnownBy> {
+        match seen {
+            Some(seen) => seen.then_some(KnownBy::Sign),
+            None => self.affects(release).then_some(KnownBy::Version),
+        }
+    }
+
     /// Whether a kernel of this release has it, unless its distribution has mended it.
     #[must_use]
     pub fn affects(&self, release: &str) -> bool {

@@ -73,6 +73,10 @@ pub struct Machine {
     pub swap: Available<u64>,
     /// Other files of /proc and /sys by path: sysctls, sched_ext, pressure.
     pub files: BTreeMap<String, Available<String>>,
+    /// Whether the kernel's types (BTF) show the sign of something known of kernels, by its code; a sign that is not in them, or
+    /// cannot be read, is absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub signs: BTreeMap<String, bool>,
     /// The effective user that has read all this; 0 is root.
     pub user: Available<u32>,
 }

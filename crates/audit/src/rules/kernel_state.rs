@@ -1,7 +1,7 @@
 //! What the kernel itself has in the way of weights: schedulers by BPF, and a known defect.
 
 use crate::finding::{Class, Reading};
-use crate::known::REWEIGHT;
+use crate::known::{KnownBy, REWEIGHT};
 use crate::rule::{Found, Host, Rule};
 use crate::rules::{allowed_cpus, count};
 use crate::settings::settings;
@@ -23,8 +23,9 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-KERNEL-REWEIGHT",
         class: Class::Risk,
-        condition: "the kernel is 6.13 to 6.18.44, 6.19 or 7.0, and some group with a weight has two threads or more, and may \
-                    run on two CPUs or more, at whatever level; distributions may have mended theirs",
+        condition: "`vlag` and `vprot` of the kernel's `sched_entity` share their place, or, where its types do not tell, it is \
+                    6.13 to 6.18.44, 6.19 or 7.0; and some group with a weight has two threads or more, and may run on two CPUs \
+                    or more, at whatever level",
         versions: "Linux 6.13 to 7.0",
         meaning: "a group whose threads wake each other tens of thousands of times a second on two CPUs can leave all others \
                   without any CPU for seconds, whatever the weights",
@@ -62,10 +63,11 @@ fn sched_ext(host: &Host) -> Vec<Found> {
 }
 
 fn reweight(host: &Host) -> Vec<Found> {
-    let release = host.snapshot.machine.kernel.value().map_or("", String::as_str);
-    let Some(tree) = host.tree_of("cpu").filter(|_| REWEIGHT.affects(release)) else {
-        return Vec::new();
-    };
+    let machine = &host.snapshot.machine;
+    let release = machine.kernel.value().map_or("", String::as_str);
+    let seen = machine.signs.get(REWEIGHT.code).copied();
+    let Some(by) = REWEIGHT.known_by(release, seen) else { return Vec::new() };
+    let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
     let mut able = tree.nodes().filter(|node| !node.is_top() && may_storm(host, *node));
     let (Some(first), Some(top)) = (able.next(), tree.top()) else { return Vec::new() };
     let sentence = format!(
@@ -74,7 +76,11 @@ fn reweight(host: &Host) -> Vec<Found> {
         able.count() + 1,
         first.path()
     );
-    vec![Found::new(top, &[], sentence).and(Reading::new("/proc/sys/kernel/osrelease", release))]
+    let reading = match by {
+        KnownBy::Version => Reading::new("/proc/sys/kernel/osrelease", release),
+        KnownBy::Sign => Reading::new("/sys/kernel/btf/vmlinux", "sched_entity: vlag is vprot"),
+    };
+    vec![Found::new(top, &[], sentence).and(reading)]
 }
 
 /// Whether a group has a weight, which the kernel divides among several CPUs. What is unknown may be.
@@ -137,6 +143,18 @@ mod tests {
         ] {
             silent.silent("A-KERNEL-REWEIGHT");
         }
+    }
+
+    /// As `assay host` has it.
+    #[test]
+    fn the_types_of_the_kernel_count_more_than_its_number() {
+        let host = |release: &str, seen: bool| {
+            let signs = [("A-KERNEL-REWEIGHT".to_owned(), seen)];
+            storm(release, 2, "0-1").change(|host| host.machine.signs = signs.into())
+        };
+        host("6.18.44", false).silent("A-KERNEL-REWEIGHT");
+        let found = host("6.6.30", true).only("A-KERNEL-REWEIGHT");
+        assert!(found.readings.iter().any(|reading| reading.file.ends_with("btf/vmlinux")));
     }
 
     #[test]

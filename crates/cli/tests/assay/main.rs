@@ -38,6 +38,7 @@ mod iocost;
 mod job_file;
 mod killed;
 mod kills;
+mod known;
 mod lab;
 mod limit;
 mod metrics;

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use assay_audit::signs;
 use assay_audit::snapshot::{MAX_FILE, Machine};
 use assay_facts::Available;
 use assay_kernel::Root;
 use assay_kernel::parse::keyed;
 use rustix::io::Errno;
+
+use crate::host::shares_place;
 
 /// Files that are kept with their texts. One that this kernel lacks is left out.
 const FILES: [&str; 18] = [
@@ -46,6 +49,7 @@ pub(super) fn read(root: &Root) -> Machine {
         memory: total("MemTotal"),
         swap: total("SwapTotal"),
         files: files(root),
+        signs: signs(|sign| shares_place(root, sign)),
         user: user(root),
     }
 }

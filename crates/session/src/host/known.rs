@@ -43,7 +43,7 @@ pub fn known_facts(root: &Root, release: &str) -> Vec<KnownFact> {
 }
 
 /// Whether the members share their place; `None` if the kernel lacks one, or has no types.
-fn shares_place(root: &Root, sign: &Sign) -> Option<bool> {
+pub(crate) fn shares_place(root: &Root, sign: &Sign) -> Option<bool> {
     match btf::member_offsets(root, sign.structure, sign.members).ok()? {
         [Some(one), Some(other)] => Some(one == other),
         _ => None,
