@@ -8,7 +8,7 @@ mod bound;
 mod wanting;
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_stats::progress::{Stall, longest_stall};
+use assay_stats::progress::{Lag, Stall, longest_stall};
 use assay_stats::proportion::FEWEST;
 use assay_terms::{Measure, Side};
 use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
@@ -119,7 +119,7 @@ fn of_groups<'r>(
             None => Bound::derived(subject, repeat, name)?,
         };
         let stall = longest_stall(&wanting::readings(subject, repeat, name, cpus)?, cpus);
-        Ok(Seen { repeat: repeat.number, stall, bound })
+        Ok(Seen { repeat: repeat.number, stall: to_a_tick(stall), bound })
     };
     let of_group = |name: &&'r str| -> Result<(&'r str, Vec<Seen>), String> {
         let seen: Result<Vec<Seen>, String> =
@@ -127,6 +127,13 @@ fn of_groups<'r>(
         Ok((*name, seen?))
     };
     subject.groups.iter().map(of_group).collect()
+}
+
+/// The kernel adds the time of a task that runs alone to the counter only at a tick. So a group may have run for up to
+/// one before the last of equal readings, and what was added between two readings may have been used before the first.
+fn to_a_tick(stall: Stall) -> Stall {
+    let tick_s = Lag::LONGEST.tick_s;
+    Stall { least_s: (stall.least_s - tick_s).max(0.0), most_s: stall.most_s + tick_s, ..stall }
 }
 
 /// The group and repeat furthest beyond what was promised.

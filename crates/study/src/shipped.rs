@@ -13,6 +13,7 @@ static STUDIES: &[Shipped] = &[
     Shipped { name: "cache-drop", text: include_str!("../../../studies/cache-drop.toml") },
     Shipped { name: "cache-ladder", text: include_str!("../../../studies/cache-ladder.toml") },
     Shipped { name: "cpu-quota", text: include_str!("../../../studies/cpu-quota.toml") },
+    Shipped { name: "cpu-wait", text: include_str!("../../../studies/cpu-wait.toml") },
     Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
     Shipped {
         name: "cpu-weight-scaling",

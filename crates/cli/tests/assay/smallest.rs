@@ -279,6 +279,21 @@ fn cpu_weights_of_two_groups() {
     });
 }
 
+#[test]
+fn the_longest_wait_of_each_group() {
+    let run = whole(&Smallest {
+        study: "cpu-wait",
+        sizes: &[],
+        options: &["--at-most", "2s"],
+        needs: &[Need::Controller("cpu"), Need::Controller("cpuset")],
+        metrics: &[("compute", "steps_per_s")],
+        samples: &["cpu", "host_cpu"],
+    });
+    let Some((_, verdict)) = run else { return };
+    let promise = &verdict["trials"][0]["promises"][0];
+    assert_eq!(promise["groups"].as_array().unwrap().len(), 3, "{promise:#}");
+}
+
 /// The test files of shipped studies that are not run here.
 const ELSEWHERE: [(&str, &str); 9] = [
     ("cpu-quota", "cpu.rs"),

@@ -66,6 +66,18 @@ fn a_group_without_cpu_time_for_longer_breaks_the_promise() {
     assert_eq!(promise.was.unwrap().verdict, Verdict::Broken);
 }
 
+/// Its counter advances at ticks, so that it may have run for 10 ms before the second of two equal readings.
+#[test]
+fn a_wait_that_is_one_tick_too_long_breaks_nothing() {
+    let pause = || {
+        run(|seconds, group| if group == 0 && (5.0..5.2).contains(&seconds) { 0.0 } else { 1.0 })
+    };
+    let promise = promising(pause(), Some(0.195));
+    assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
+    let promise = promising(pause(), Some(0.18));
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+}
+
 #[test]
 fn steady_progress_keeps_it_in_three_repeats_and_not_in_one() {
     let promise = promising(steady(), Some(0.5));
