@@ -1,6 +1,6 @@
 //! Merges documents of several kernels and layouts into one Markdown page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cases::all;
 use crate::document::{CaseRecord, Document};
@@ -31,9 +31,9 @@ in docs/results/conformance/ with `assay conform --merge`; do not edit. The case
 `crates/conformance/src/cases/`; the numbers behind each verdict are in the documents.
 
 **kept**: the kernel behaved as documented. **BROKEN**: it did not, by more than noise explains. *undecided*: the
-numbers allow both. *void*: the test could not have shown it. n/a: this host lacks what the case needs. Reasons for all
-verdicts other than kept are at the end. Guests without KVM are emulated: placement and logic hold there, timings do
-not.
+numbers allow both, or one run broke it and a later one did not. *void*: the test could not have shown it. n/a: this
+host lacks what the case needs. Reasons for all verdicts other than kept are at the end. Guests without KVM are
+emulated: placement and logic hold there, timings do not.
 
 Each row is one documented kernel behaviour, tested by its effect, with the name that runs it alone
 (`assay conform NAME`; `assay conform --list` shows where it is documented). Each effect has a control, the case
@@ -43,35 +43,56 @@ CONTRIBUTING.md explains how to add a case.
 
 ";
 
-/// Merges documents of one kernel, layout and machine; the latest result of a case wins. Rerunning
-/// a single case need not cost a run of all.
+/// Merges documents of one kernel, layout and machine: rerunning a single case need not cost a run of all.
 fn merge_reruns(documents: &[Document]) -> Vec<Document> {
-    let mut joined: Vec<Document> = Vec::new();
+    let mut machines: Vec<Vec<&Document>> = Vec::new();
     for document in documents {
-        let same = joined.iter_mut().find(|known| {
+        let same = machines.iter_mut().find(|runs| {
+            let known = runs[0];
             (&known.kernel, &known.layout, &known.virtual_machine)
                 == (&document.kernel, &document.layout, &document.virtual_machine)
         });
         match same {
-            None => joined.push(document.clone()),
-            Some(known) if known.started_at <= document.started_at => add(known, document.clone()),
-            Some(known) => {
-                let later = std::mem::replace(known, document.clone());
-                add(known, later);
-            }
+            Some(runs) => runs.push(document),
+            None => machines.push(vec![document]),
         }
     }
-    joined
+    machines.into_iter().map(joined).collect()
 }
 
-fn add(known: &mut Document, later: Document) {
-    known.command = format!("{}`, then `{}", known.command, later.command);
-    known.started_at = format!("{}, {}", known.started_at, later.started_at);
-    for case in later.cases {
-        let name = (case.controller.clone(), case.behaviour.clone());
-        known.cases.retain(|old| (&old.controller, &old.behaviour) != (&name.0, &name.1));
-        known.cases.push(case);
+fn joined(mut runs: Vec<&Document>) -> Document {
+    runs.sort_by(|one, other| one.started_at.cmp(&other.started_at));
+    let all = |text: fn(&Document) -> &str, between: &str| {
+        runs.iter().map(|run| text(run)).collect::<Vec<_>>().join(between)
+    };
+    let cases = runs.iter().flat_map(|run| &run.cases);
+    let names: BTreeSet<Name> =
+        cases.map(|case| (case.controller.clone(), case.behaviour.clone())).collect();
+    Document {
+        command: all(|run| &run.command, "`, then `"),
+        started_at: all(|run| &run.started_at, ", "),
+        cases: names.iter().filter_map(|name| result(&runs, name)).collect(),
+        ..runs[0].clone()
     }
+}
+
+/// The latest result of a case. What one run broke does not disappear because a later run did not break it again.
+fn result(runs: &[&Document], name: &Name) -> Option<CaseRecord> {
+    let results: Vec<&CaseRecord> = runs.iter().filter_map(|run| find(run, name)).collect();
+    let latest = *results.last()?;
+    let broken = results.iter().rfind(|case| case.verdict == Verdict::Broken);
+    Some(match broken {
+        Some(broken) if latest.verdict != Verdict::Broken => CaseRecord {
+            verdict: Verdict::Undecided,
+            reason: format!(
+                "broken in an earlier run and {} in the latest: {}",
+                latest.verdict, broken.reason
+            ),
+            evidence: broken.evidence.clone(),
+            ..latest.clone()
+        },
+        _ => latest.clone(),
+    })
 }
 
 /// A short name for each document, `6.12 v2`; duplicates get a number.
@@ -273,18 +294,35 @@ mod tests {
 
     #[test]
     fn the_latest_result_of_a_rerun_case_wins() {
-        let mut first = document("6.1", "v2", Verdict::Broken, "too many");
+        let mut first = document("6.1", "v2", Verdict::Void, "too busy");
         let mut other = first.cases[0].clone();
-        other.behaviour = "peak-holds-the-maximum".to_owned();
+        (other.behaviour, other.verdict) = ("peak-holds-the-maximum".to_owned(), Verdict::Broken);
         first.cases.push(other);
-        let mut again = document("6.1", "v2", Verdict::Kept, "");
-        again.started_at = "2026-11-21T13:00:00Z".to_owned();
+        let again = later("13", Verdict::Kept);
         for documents in [[first.clone(), again.clone()], [again.clone(), first.clone()]] {
             let text = merge(&documents);
             assert!(text.contains("(`fork-above-the-limit-fails`) | kept |"), "{text}");
             assert!(text.contains("(`peak-holds-the-maximum`) | **BROKEN** |"), "{text}");
             assert!(text.contains("12:00:00Z, 2026-11-21T13:00:00Z"), "{text}");
         }
+    }
+
+    #[test]
+    fn what_one_run_broke_does_not_disappear_with_a_later_run() {
+        let first = document("6.1", "v2", Verdict::Broken, "too many");
+        let kept = |hour: &str| later(hour, Verdict::Kept);
+        for documents in [vec![first.clone(), kept("13")], vec![kept("14"), first, kept("13")]] {
+            let text = merge(&documents);
+            assert!(text.contains("(`fork-above-the-limit-fails`) | *undecided* |"), "{text}");
+            let reason = "broken in an earlier run and kept in the latest: too many (8 children)";
+            assert!(text.contains(reason), "{text}");
+            assert!(text.contains("| 1 undecided |"), "{text}");
+        }
+    }
+
+    fn later(hour: &str, verdict: Verdict) -> Document {
+        let started_at = format!("2026-11-21T{hour}:00:00Z");
+        Document { started_at, ..document("6.1", "v2", verdict, "") }
     }
 
     #[test]
