@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use assay_kernel::Error;
 use assay_kernel::direct_io::{DirectIo, Direction};
+use assay_kernel::priority::go_before_others;
 use rustix::io::Errno;
 
 use super::{Arguments, lifetime, print};
@@ -40,7 +41,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
     let block: usize = arguments.number("block", 4096)?;
     let (depth, pace) = (arguments.number("depth", 1)?, arguments.number("pace", 0)?);
     let end = Instant::now() + lifetime(arguments)?;
-    go_first();
+    // The probe should wait for the disk and not for the CPU, which serves a loop disk; if it may not raise its
+    // priority, the case sees how long it waited.
+    go_before_others();
     let wrong = |error: Error| error.to_string();
     let direction = match arguments.number("write", 0)? {
         0 => Direction::Read,
@@ -81,16 +84,6 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
         }
     }
     Ok(())
-}
-
-/// The probe should wait for the disk and not for the CPU; if it may not raise its priority, the case sees how long
-/// it waited. Where each session is a group of its own, only that group's nice value counts against the threads
-/// that serve a loop disk (sched(7), "The autogroup feature").
-fn go_first() {
-    let _ = rustix::process::setpriority_process(None, -20);
-    if rustix::process::setsid().is_ok() {
-        let _ = std::fs::write("/proc/self/autogroup", "-20");
-    }
 }
 
 fn one_by_one(disk: &mut DirectIo, offsets: &mut RandomOffsets, number: u64) -> Result<(), Error> {

@@ -159,6 +159,10 @@ mod tests {
             judge(&windows(&[1.0 / 6.0, 0.5, 1.0 / 6.0, 1.0 / 6.0]), &[1.0, 3.0, 4.0, 8.0]);
         assert_eq!(flattened.verdict, Verdict::Broken);
         assert_eq!(judge(&windows(&[0.5, 0.5]), &[1.0, 4.0]).verdict, Verdict::Broken);
+        // Groups of weight 1 that are divided as if a heavy one were there, and depth that costs.
+        assert_eq!(judge(&windows(&[0.8, 0.1, 0.1]), &[1.0; 3]).verdict, Verdict::Broken);
+        assert_eq!(judge(&windows(&[0.34, 0.33, 0.33]), &[1.0; 3]).verdict, Verdict::Kept);
+        assert_eq!(judge(&windows(&[0.35, 0.65]), &[1.0, 1.0]).verdict, Verdict::Broken);
         // A group that loses its place at each write.
         assert_eq!(judge(&windows(&[0.7, 0.3]), &[1.0, 1.0]).verdict, Verdict::Broken);
     }

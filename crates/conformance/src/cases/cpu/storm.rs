@@ -262,6 +262,16 @@ mod tests {
     }
 
     #[test]
+    fn one_pair_that_takes_the_cpu_is_broken() {
+        let turn = |storm_s| Turn { storm_s, ..turn(0.9, 0.95, 0.05) };
+        assert_eq!(judge(&[turn(0.94)], 1).verdict, Verdict::Broken);
+        let half =
+            Turn { stall: Stall { most_s: 0.05, ..Stall::default() }, victim_s: 0.5, ..turn(0.49) };
+        assert_eq!(judge(&[half; 3], 1).verdict, Verdict::Kept);
+        assert_eq!(judge(&[turn(0.2)], 1).verdict, Verdict::Void, "others had the CPU");
+    }
+
+    #[test]
     fn a_weak_storm_and_a_cpu_that_others_used_are_void() {
         let weak = Turn { wakeups: 9000.0, ..turn(0.9, 0.95, 0.05) };
         assert_eq!(judge(&[weak], 2).verdict, Verdict::Void);
