@@ -278,22 +278,23 @@ mod tests {
         assert_eq!(of(&[Kept], &[Kept]).code(), Code::Kept);
     }
 
+    type Change = dyn Fn(&mut Passport);
+
     #[test]
     fn another_kernel_or_other_conditions_change_results_and_do_not_contradict() {
         use CaseVerdict::{Broken, Kept};
         let first = passport(&[("host", &[Kept])]);
-        let compared = |change: &dyn Fn(&mut Passport)| {
+        let compared = |change: &Change| {
             let mut second = passport(&[("host", &[Broken])]);
             change(&mut second);
             let comparison = compare_passports(&first, &second);
             (comparison.code(), comparison.text())
         };
-        let other = |text: &str| Some(text.to_owned());
-        let conditions: [(&str, &dyn Fn(&mut Passport)); 5] = [
-            ("release 6.1.0, then 6.2", &|made| made.kernels[0].release = other("6.2")),
-            ("layout v2, then v1", &|made| made.kernels[0].layout = other("v1")),
-            ("machine none, then KVM", &|made| made.kernels[0].machine = other("KVM")),
-            ("build none, then b", &|made| made.kernels[0].build = other("b")),
+        let conditions: [(&str, &Change); 5] = [
+            ("release 6.1.0, then 6.2", &|made| made.kernels[0].release = Some("6.2".to_owned())),
+            ("layout v2, then v1", &|made| made.kernels[0].layout = Some("v1".to_owned())),
+            ("machine none, then KVM", &|made| made.kernels[0].machine = Some("KVM".to_owned())),
+            ("build none, then b", &|made| made.kernels[0].build = Some("b".to_owned())),
             ("Assay 0, then 1", &|made| made.assay = "1".to_owned()),
         ];
         for (says, change) in conditions {

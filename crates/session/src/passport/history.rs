@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     /// The spans of kernels with these releases, layouts and verdicts: `v2: kept 5.10.0 to 6.1.0`.
-    fn told(kernels: &[(&str, &'static str, CaseVerdict)]) -> Vec<String> {
+    fn spans_of(kernels: &[(&str, &'static str, CaseVerdict)]) -> Vec<String> {
         let cell = |(release, layout, verdict): &(&str, &'static str, CaseVerdict)| Cell {
             label: (*release).to_owned(),
             release: Some(Release::new(release)),
@@ -91,29 +91,35 @@ mod tests {
     #[test]
     fn along_one_layout_neighbours_are_spans() {
         let kernels = [("5.10.0", "v2", Kept), ("6.1.0", "v2", Kept), ("6.12.1", "v2", Broken)];
-        assert_eq!(told(&kernels), ["all: kept 5.10.0 to 6.1.0", "all: broken 6.12.1 to 6.12.1"]);
+        assert_eq!(
+            spans_of(&kernels),
+            ["all: kept 5.10.0 to 6.1.0", "all: broken 6.12.1 to 6.12.1"]
+        );
     }
 
     #[test]
-    fn layouts_that_differ_are_told_apart_and_others_are_not() {
+    fn layouts_that_differ_have_spans_of_their_own() {
         let mut kernels =
             [("5.10.0", "v2", Kept), ("6.1.0", "hybrid", Broken), ("6.12.1", "v2", Kept)];
-        assert_eq!(told(&kernels), ["v2: kept 5.10.0 to 6.12.1", "hybrid: broken 6.1.0 to 6.1.0"]);
+        assert_eq!(
+            spans_of(&kernels),
+            ["v2: kept 5.10.0 to 6.12.1", "hybrid: broken 6.1.0 to 6.1.0"]
+        );
         kernels[1].2 = Kept;
-        assert_eq!(told(&kernels), ["all: kept 5.10.0 to 6.12.1"]);
+        assert_eq!(spans_of(&kernels), ["all: kept 5.10.0 to 6.12.1"]);
         kernels[1].2 = Undecided;
-        assert_eq!(told(&kernels).len(), 3, "a gap between two");
+        assert_eq!(spans_of(&kernels).len(), 3, "a gap between two");
     }
 
     #[test]
-    fn without_a_known_order_nothing_is_told() {
+    fn without_a_known_order_nothing_is_spans_of() {
         let debian = ("6.1.0-56-amd64", "v2", Kept);
-        assert_eq!(told(&[debian, ("6.1.50", "v2", Broken)]), [""; 0]);
-        assert_eq!(told(&[debian, ("6.1.50", "v2", Kept)]).len(), 1, "they agree");
-        assert_eq!(told(&[("6.1.0", "v2", Kept), ("6.1.0", "v2", Broken)]), [""; 0]);
+        assert_eq!(spans_of(&[debian, ("6.1.50", "v2", Broken)]), [""; 0]);
+        assert_eq!(spans_of(&[debian, ("6.1.50", "v2", Kept)]).len(), 1, "they agree");
+        assert_eq!(spans_of(&[("6.1.0", "v2", Kept), ("6.1.0", "v2", Broken)]), [""; 0]);
         // Not between neighbours only: 56 may be later than 6.1.60.
         let far = [debian, ("6.1.50", "v2", Kept), ("6.1.60", "v2", Broken)];
-        assert_eq!(told(&far), [""; 0]);
-        assert_eq!(told(&[debian, ("6.12.1", "v2", Broken)]).len(), 2);
+        assert_eq!(spans_of(&far), [""; 0]);
+        assert_eq!(spans_of(&[debian, ("6.12.1", "v2", Broken)]).len(), 2);
     }
 }
