@@ -13,11 +13,12 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-NOT-ENABLED",
         class: Class::Weakened,
-        condition: "a group offers cpu, memory or io in `cgroup.controllers`, does not name it in \
-                    `cgroup.subtree_control`, and two groups below have threads",
+        condition: "a slice, or the top, offers cpu or memory in `cgroup.controllers`, does not name it in \
+                    `cgroup.subtree_control`, and two groups below have threads; io, if the slice has a weight of it",
         versions: "v2",
         meaning: "the groups below have neither weights nor limits of this controller; for cpu their threads compete one by one",
-        remedy: "echo +cpu > cgroup.subtree_control; for systemd a setting of the controller on a unit below, or CPUAccounting=yes",
+        remedy: "echo +NAME > cgroup.subtree_control; for systemd a setting of the controller on a unit below, or \
+                 CPUAccounting=, MemoryAccounting=, IOAccounting=yes",
         source: "cgroup-v2.rst, \"Enabling and Disabling\"",
         find: not_enabled,
     },
@@ -78,7 +79,8 @@ fn missing(node: Node) -> Option<Found> {
     let (offered, enabled) =
         (node.text("cgroup.controllers")?, node.text("cgroup.subtree_control")?);
     let has = |text: &str, name: &str| text.split_whitespace().any(|word| word == name);
-    let names = ["cpu", "memory", "io"].into_iter();
+    // Most disks divide nothing by weight, and systemd enables io only where it is asked to.
+    let names = ["cpu", "memory", "io"].into_iter().filter(|name| *name != "io" || weighs_io(node));
     let missing: Vec<&str> =
         names.filter(|name| has(offered, name) && !has(enabled, name)).collect();
     let below = node.children().filter(|child| child.threads_below().is_some_and(|all| all > 0));
@@ -95,6 +97,10 @@ fn missing(node: Node) -> Option<Found> {
         if missing.len() == 1 { "is" } else { "are" }
     );
     Some(Found::new(node, &["cgroup.subtree_control", "cgroup.controllers"], sentence))
+}
+
+fn weighs_io(node: Node) -> bool {
+    ["io.weight", "io.bfq.weight"].into_iter().any(|file| is_set(node, file))
 }
 
 /// Whether a group holds the units or containers of several owners: the top, and slices.
@@ -203,6 +209,25 @@ mod tests {
             "cpu is not enabled for its 2 groups: their 41 threads are not divided"
         );
         host("cpu memory").silent("A-NOT-ENABLED");
+    }
+
+    #[test]
+    fn io_is_missed_only_below_a_weight_of_it() {
+        let host = |weight: &str| {
+            let files = [
+                ("cgroup.controllers", "io"),
+                ("cgroup.subtree_control", ""),
+                ("io.weight", weight),
+            ];
+            Fake::v2()
+                .group_of("/web.slice", 0, &files)
+                .group("/web.slice/a.service", &[])
+                .group("/web.slice/b.service", &[])
+        };
+        assert!(
+            host("default 300").only("A-NOT-ENABLED").sentence.starts_with("io is not enabled")
+        );
+        host("default 100").silent("A-NOT-ENABLED");
     }
 
     #[test]

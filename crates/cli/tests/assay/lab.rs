@@ -4,6 +4,7 @@
 pub(crate) mod fake;
 mod guest;
 mod shared;
+mod systemd;
 mod watched;
 
 use std::fs;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::guest::on_v1;
 use super::shared::{ARGUMENTS, Visit, visit};
+use super::systemd::SYSTEMD;
 
 /// Parts of a guest's script, for one disk.
 pub(super) const BLAME: &str = r#"
@@ -57,11 +58,11 @@ part contended "$assay" audit --for 20s --json
 touch /run/seen; wait
 "#;
 
-/// A guest for this alone: what is watched would come in between what others measure.
-fn on_6_12(test: &str) -> Option<&'static Visit> {
+/// A guest for what is watched, which would come in between what others measure; and for systemd, which does so, too.
+pub(super) fn on_6_12(test: &str) -> Option<&'static Visit> {
     static ONCE: OnceLock<Result<Visit, String>> = OnceLock::new();
     let options = ["--cgroup", "v2", "--disk", "null_blk:iops=2000,depth=4,size=64MiB"];
-    visit(&ONCE, test, "debian-6.12", &options, &format!("{ARGUMENTS}{BLAME}"))
+    visit(&ONCE, test, "debian-6.12", &options, &format!("{ARGUMENTS}{BLAME}{SYSTEMD}"))
 }
 
 /// Threads of the shell and of `timeout` want a CPU now and then, for which an emulated machine takes its time.
