@@ -99,6 +99,15 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         source: "76f1df88bbc2, 42e6c6ce03fd",
     },
     &KnownOfKernel {
+        code: "K-V1-IO-COUNTERS",
+        affected: &[((5, 16, 0), Some((6, 5, 0)))],
+        sign: None,
+        sentence: "where the io controller is on v1, blkio.throttle.io_service_bytes and io_serviced count nothing of a group \
+                   without a limit",
+        shown_by: "io/stat-counts-what-was-read, docs/findings/v1-io-counters.md",
+        source: "a7b36ee6ba29 (5.16), mended by ad7c3b41e86b (6.5)",
+    },
+    &KnownOfKernel {
         code: "K-MEMSW-FAILCNT",
         affected: &[((6, 15, 0), None)],
         sign: None,
