@@ -5,33 +5,11 @@ use serde_json::Value;
 
 use super::watched::on_6_12;
 
-/// Parts of a guest's script. Systemd is the first process of a namespace of processes: it may be older than the guest's
-/// kernel, and needs nothing of the guest's own first process. `db.slice` has the protection that a service below it has,
-/// `web.slice` has not.
+/// Parts of a guest's script.
 pub(super) const SYSTEMD: &str = r#"
-units=/run/systemd/system
-unit() { # name, text
-    mkdir -p $units && printf '%b' "$2" >$units/$1
-}
-service() { # name, slice, a setting
-    unit $1 "[Unit]\nDefaultDependencies=no\n[Service]\nSlice=$2\n$3\nExecStart=/bin/sleep 900\n"
-}
-unit web.slice '[Slice]\nCPUWeight=300\n'
-unit db.slice '[Slice]\nMemoryLow=96M\n'
-service shop.service web.slice 'CPUWeight=300\nMemoryLow=64M'
-service batch.service web.slice 'CPUQuota=30%%'
-service sql.service db.slice 'MemoryLow=64M'
-unit assay-lab.target '[Unit]\nDefaultDependencies=no\nWants=shop.service batch.service sql.service\n'
 if [ -x /lib/systemd/systemd ]; then
-    env -i container=lab PATH="$PATH" unshare --pid --fork --mount-proc /lib/systemd/systemd --system \
-        --unit=assay-lab.target --log-target=null --show-status=0 >/run/systemd.said 2>&1 &
-    for service in web.slice/shop web.slice/batch db.slice/sql; do
-        for _ in $(seq 120); do
-            [ -n "$(cat /sys/fs/cgroup/$service.service/cgroup.procs 2>/run/missing)" ] && break
-            sleep 1
-        done
-    done
-    part systemd "$assay" audit --json
+    part systemd sh "$scripts/lab/systemd" "$assay" audit --json
+    part unit "$assay" audit --told /run/systemd/system/shop.service --json
 fi
 "#;
 
@@ -56,6 +34,7 @@ fn what_systemd_was_asked_for_is_read_from_its_slices() {
     let Some(part) = guest.parts.get("systemd") else {
         return skip(test, "no systemd on this host, whose programs the guest has");
     };
+    assert_eq!(part.code, 0, "{}", part.said);
     let document = part.json();
     let (shop, sql) = ("/web.slice/shop.service", "/db.slice/sql.service");
     assert_eq!(found(&document, "A-ANCESTOR"), [(shop, "shop.service")], "{document:#}");
@@ -65,6 +44,10 @@ fn what_systemd_was_asked_for_is_read_from_its_slices() {
     let effective = |group| row(&document, "protection", group)["effective"]["value"].as_u64();
     assert_eq!(effective(shop), Some(0));
     assert!(effective(sql) > Some(0), "{document:#}");
+    let told = guest.part("unit").json();
+    let rows = told["fulfilments"][0]["rows"].as_array().unwrap();
+    let kept = rows.iter().filter(|row| row["standing"] == "kept");
+    assert_eq!((rows.len(), kept.count()), (2, 2), "{told:#}");
     // 300 of 400: the other service of the slice has systemd's default.
     assert_eq!(row(&document, "worth", shop)["of_level"], 0.75);
 }
