@@ -2,6 +2,7 @@
 
 use assay_audit::{ProtectionSetting, Reading};
 use assay_facts::owner::Owner;
+use assay_units::Bytes;
 use assay_verdict::Verdict;
 use serde::Serialize;
 
@@ -17,7 +18,14 @@ pub struct MemoryCounts {
     pub low_events: Option<u64>,
     /// Bytes in use.
     pub used: Option<u64>,
+    /// Bytes of the group that the kernel could take back: page cache, and without it too where there is swap.
+    pub reclaimable: Option<u64>,
+    /// The same of its siblings.
+    pub siblings_reclaimable: Option<u64>,
 }
+
+/// Pages that the kernel scans at once (`SWAP_CLUSTER_MAX`, include/linux/swap.h).
+const CLUSTER: f64 = 32.0;
 
 /// A group that was made anew meanwhile counts from zero: what it counted before is not known.
 const ANEW: &str = "its counters, or those of a sibling, began anew meanwhile";
@@ -69,17 +77,30 @@ fn judged(
         .ok_or("memory.stat of no sibling has pgscan_kswapd here (Linux 6.0)")?;
     let below_low = grown(first.low_events, last.low_events)?.filter(|_| setting.is_low());
     if let Some(times) = below_low.filter(|times| own > 0 && *times > 0) {
-        let why = format!("it was reclaimed {times} times below its memory.low (memory.events)");
+        let left = last.siblings_reclaimable.map_or_else(String::new, |bytes| {
+            format!("; its siblings had {} left that could be reclaimed", Bytes::new(bytes))
+        });
+        let why = format!("it was reclaimed {times} times below its memory.low (memory.events){left}");
         return Ok((Verdict::Broken, why));
     }
     match (own, siblings) {
         // Its own pages may have been scanned at its own limit, which says nothing about a protection.
         (_, 0) => Err("the machine was not short of memory: kswapd scanned no sibling"),
+        (0, pages) if expected(pages, first, last).is_some_and(|own| own < CLUSTER) => {
+            Err("it had too little to lose: unprotected, its pages would hardly have been scanned")
+        }
         (0, pages) => {
             Ok((Verdict::Kept, format!("{pages} pages of siblings were scanned, none of its own")))
         }
         (pages, _) => Ok(scanned(setting, pages, first, last)),
     }
+}
+
+/// How many pages of the group would have been scanned beside so many of its siblings, in proportion to what both had.
+fn expected(siblings: u64, first: &MemoryCounts, last: &MemoryCounts) -> Option<f64> {
+    let own = first.reclaimable?.min(last.reclaimable?);
+    let beside = first.siblings_reclaimable?.max(last.siblings_reclaimable?);
+    Some(siblings as f64 * own as f64 / beside.max(1) as f64)
 }
 
 /// By how much a counter grew; nothing where there is none.
@@ -132,6 +153,8 @@ mod tests {
             siblings_scanned: Some(siblings),
             low_events: Some(low),
             used: Some(used),
+            reclaimable: Some(64 << 20),
+            siblings_reclaimable: Some(64 << 20),
         }
     }
 
@@ -147,6 +170,18 @@ mod tests {
         assert_eq!(judge("memory.low", 30, 900, 2, 4096), Verdict::Broken);
         assert_eq!(judge("memory.low", 30, 900, 0, 8192), Verdict::Kept);
         assert_eq!(judge("memory.min", 30, 900, 2, 4096), Verdict::Undecided);
+    }
+
+    #[test]
+    fn a_group_that_had_nothing_to_lose_says_nothing() {
+        let judge = |first: u64, last: u64| {
+            let had = |counts, bytes| MemoryCounts { reclaimable: Some(bytes), ..counts };
+            let (first, last) = (had(counts(5, 5, 1, 9), first), had(counts(5, 905, 1, 9), last));
+            protection(&setting("memory.low"), &first, &last).verdict
+        };
+        assert_eq!(judge(64 << 20, 64 << 20), Verdict::Kept);
+        assert_eq!(judge(64 << 20, 8192), Verdict::Void);
+        assert_eq!(judge(0, 64 << 20), Verdict::Void, "it came afterwards, perhaps");
     }
 
     #[test]

@@ -38,19 +38,32 @@ impl Protections {
 
 fn counts(root: &Root, setting: &ProtectionSetting) -> MemoryCounts {
     let own = Path::new(&setting.directory);
-    let siblings = setting.siblings.iter();
+    let siblings = || setting.siblings.iter().map(Path::new);
+    let swaps =
+        root.read_at_most("/proc/swaps", MAX_FILE).is_ok_and(|text| text.lines().count() > 1);
     // `pgscan` also counts what a sibling reclaims at its own memory.max or memory.high while there is memory enough. kswapd
     // works only when the machine is short of it.
-    let scanned: Vec<u64> = siblings
-        .filter_map(|group| keyed(root, Path::new(group), "memory.stat", "pgscan_kswapd"))
-        .collect();
+    let scanned: Vec<u64> =
+        siblings().filter_map(|group| keyed(root, group, "memory.stat", "pgscan_kswapd")).collect();
+    let beside: Vec<u64> = siblings().filter_map(|group| reclaimable(root, group, swaps)).collect();
     let used = root.read_at_most(own.join("memory.current"), MAX_FILE).ok();
     MemoryCounts {
         scanned: keyed(root, own, "memory.stat", "pgscan"),
         siblings_scanned: (!scanned.is_empty()).then(|| scanned.iter().sum()),
         low_events: keyed(root, own, "memory.events", "low"),
         used: used.and_then(|text| text.trim().parse().ok()),
+        reclaimable: reclaimable(root, own, swaps),
+        siblings_reclaimable: (!beside.is_empty()).then(|| beside.iter().sum()),
     }
+}
+
+/// What the kernel keeps in its lists for reclaim: page cache, and memory of processes where there is swap.
+fn reclaimable(root: &Root, group: &Path, swaps: bool) -> Option<u64> {
+    let text = root.read_at_most(group.join("memory.stat"), MAX_FILE).ok()?;
+    let of = |key| counters::keyed(text.as_bytes(), key);
+    let cache = of("inactive_file")?.saturating_add(of("active_file")?);
+    let anonymous = of("inactive_anon")?.saturating_add(of("active_anon")?);
+    Some(if swaps { cache.saturating_add(anonymous) } else { cache })
 }
 
 fn keyed(root: &Root, group: &Path, file: &str, key: &str) -> Option<u64> {
