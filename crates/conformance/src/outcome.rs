@@ -103,6 +103,12 @@ impl Outcome {
         self
     }
 
+    /// The same observations, which after all could not have shown it: why.
+    #[must_use]
+    pub(crate) fn but_void(self, reason: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Void, reason: reason.into(), ..self }
+    }
+
     /// The first of several outcomes that is not `kept`, with the evidence of all; `kept` if all
     /// are. `broken` has precedence over everything else.
     #[must_use]

@@ -11,6 +11,7 @@ use crate::errno_name::{errno_of, errno_text};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
 use crate::outcome::{Outcome, Stop, Verdict};
+use crate::running::Running;
 use crate::windows::{Window, mean_busy};
 
 /// Microseconds; the kernel's default.
@@ -35,27 +36,40 @@ pub(super) fn throttled(fixture: &Fixture, group: &str) -> Result<(u64, f64), Er
     Ok((count, fixture.keyed(group, "cpu.stat", key)? as f64 / unit))
 }
 
-/// Judges the CPU use of a spinning group, in windows of whole periods.
+/// Judges what these probes use of a quota in CPUs, in windows of whole periods.
 fn use_of(
     fixture: &Fixture,
-    group: &str,
+    probes: &[Running],
     judge: impl Fn(&[Window]) -> Outcome,
 ) -> Result<Outcome, Stop> {
-    fixture.go_first()?;
-    let probes = [fixture.start(group, &format!("spin cpu={}", fixture.cpu()))?];
     fixture.pause(0.2)?;
-    fixture.settle(6, &[0.3, 1.2], || cpu_times(&probes), judge)
+    fixture.settle(6, &[0.3, 1.2], || cpu_times(probes), judge)
+}
+
+/// The same of all probes of a group, and whether the group's throttling was counted.
+pub(super) fn counted_use_of(
+    fixture: &Fixture,
+    group: &str,
+    probes: &[Running],
+    quota: f64,
+) -> Result<Outcome, Stop> {
+    let used = Cell::new(0.0);
+    let capped = use_of(fixture, probes, |windows| {
+        used.set(mean_busy(windows));
+        judge_cap(windows, quota)
+    })?;
+    Ok(Outcome::all([capped, judge_count(throttled(fixture, group)?, used.get() / quota)]))
+}
+
+fn spin(fixture: &Fixture, group: &str) -> Result<[Running; 1], Error> {
+    fixture.go_first()?;
+    Ok([fixture.start(group, &format!("spin cpu={}", fixture.cpu()))?])
 }
 
 pub(super) fn caps(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     set(fixture, "a", 20_000)?;
-    let used = Cell::new(0.0);
-    let capped = use_of(fixture, "a", |windows| {
-        used.set(mean_busy(windows));
-        judge_cap(windows, 0.2)
-    })?;
-    Ok(Outcome::all([capped, judge_count(throttled(fixture, "a")?, used.get() / 0.2)]))
+    counted_use_of(fixture, "a", &spin(fixture, "a")?, 0.2)
 }
 
 /// Compares use with a quota, both in CPUs.
@@ -76,7 +90,7 @@ pub(super) fn judge_cap(windows: &[Window], quota: f64) -> Outcome {
 
 /// A group that used less than its quota, because a group above it has one or others had the CPU, need not have
 /// been throttled. `reached` is its use over its quota.
-pub(super) fn judge_count((count, seconds): (u64, f64), reached: f64) -> Outcome {
+fn judge_count((count, seconds): (u64, f64), reached: f64) -> Outcome {
     let evidence = format!("throttled {count} times, {seconds:.2} s in all");
     if count == 0 && reached < 0.9 {
         return Outcome::void("it never reached its quota").with(evidence);
@@ -119,7 +133,7 @@ pub(super) fn of_child(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     if answer.is_some() {
         return Ok(Outcome::broken(format!("a child's larger quota: {}", errno_text(answer))));
     }
-    let capped = use_of(fixture, "a/b", |windows| judge_cap(windows, 0.2))?;
+    let capped = use_of(fixture, &spin(fixture, "a/b")?, |windows| judge_cap(windows, 0.2))?;
     Ok(capped.with("the child's own quota is 0.5 CPUs"))
 }
 

@@ -1,10 +1,8 @@
 //! Quotas beside weights, and quotas of threads that are bound to CPUs.
 
-use std::cell::Cell;
-
 use assay_kernel::Error;
 
-use super::quota::{judge_cap, judge_count, set, throttled};
+use super::quota::{counted_use_of, judge_cap, set, throttled};
 use super::weight::{cpu_times, judge, make};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
@@ -77,14 +75,7 @@ pub(super) fn bound_threads(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     for cpu in cpus.iter().rev().take(2) {
         probes.push(fixture.start("a", &format!("spin cpu={cpu}"))?);
     }
-    fixture.pause(0.2)?;
-    let used = Cell::new(0.0);
-    let counters = || cpu_times(&probes);
-    let capped = fixture.settle(6, &[0.3, 1.2], counters, |windows| {
-        used.set(mean_busy(windows));
-        judge_cap(windows, 0.5)
-    })?;
-    Ok(Outcome::all([capped, judge_count(throttled(fixture, "a")?, used.get() / 0.5)]))
+    counted_use_of(fixture, "a", &probes, 0.5)
 }
 
 /// Two threads bound to one CPU, with a quota of one and a half.

@@ -71,8 +71,9 @@ pub(super) fn unless_short(outcome: Outcome, scanned: u64) -> Outcome {
     if outcome.verdict != Verdict::Broken || scanned == 0 {
         return outcome;
     }
-    let why = format!("the machine was short of memory: it scanned {scanned} pages of all groups");
-    Outcome { verdict: Verdict::Void, reason: why, ..outcome }
+    outcome.but_void(format!(
+        "the machine was short of memory: it scanned {scanned} pages of all groups"
+    ))
 }
 
 /// How often the group reached its limit.

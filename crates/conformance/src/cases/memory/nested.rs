@@ -8,7 +8,7 @@ use super::hog::{
     MIB, cache, current, execute, limit, mib, oom_kills, scanned_for_machine, unless_short,
 };
 use crate::fixture::Fixture;
-use crate::outcome::{Outcome, Stop, Verdict};
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
 const LIMIT: u64 = 200 * MIB;
@@ -84,11 +84,7 @@ fn guarded(seen: &Seen, judge: impl Fn(&Seen) -> Outcome) -> Outcome {
     if seen.survived || seen.is_killed {
         return outcome;
     }
-    Outcome {
-        verdict: Verdict::Void,
-        reason: "the hog ended for another reason".to_owned(),
-        ..outcome
-    }
+    outcome.but_void("the hog ended for another reason")
 }
 
 pub(super) fn min(fixture: &mut Fixture) -> Result<Outcome, Stop> {
@@ -173,6 +169,7 @@ fn judge_unprotected(seen: &Seen) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Verdict;
 
     fn seen(after: [f64; 4], survived: bool) -> Seen {
         Seen { after, survived, rest: 30.0, is_killed: !survived, scanned: 0 }
