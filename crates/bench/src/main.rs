@@ -2,6 +2,7 @@
 //! are described in `docs/results/performance.md`.
 
 mod assay;
+mod audit;
 mod bias;
 mod blame;
 mod browser;
@@ -124,6 +125,8 @@ enum Part {
     Predict,
     /// Creating, setting, reading and removing groups
     Groups,
+    /// `assay audit`: a snapshot of a thousand groups, and watching 256; only on request
+    Audit,
     /// Ten injected faults, and how many are named first
     Faults,
     /// What the programs of `assay blame` add to a switch; only on request
@@ -343,6 +346,10 @@ fn all(
     if is_selected(Part::Groups) {
         progress(&format!("{} groups created and removed, {} rounds", extent.made, extent.rounds));
         figures.extend(groups::measure(folder, extent.made, extent.rounds)?);
+    }
+    if extent.only == Some(Part::Audit) {
+        progress(&format!("audits, {} rounds", extent.rounds));
+        figures.extend(audit::measure(assay, program, folder, extent.rounds)?);
     }
     if is_selected(Part::Faults) {
         progress("ten injected faults");
