@@ -2,6 +2,10 @@
 //! mean something else.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::finding::Reading;
+use crate::snapshot::Machine;
 
 /// A release: major, minor and patch.
 type Version = (u32, u32, u32);
@@ -23,13 +27,31 @@ pub struct KnownOfKernel {
     pub source: &'static str,
 }
 
-/// A sign in the kernel's types: whether two members of a structure share their place.
+/// A sign in the kernel's types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sign {
     /// The structure.
     pub structure: &'static str,
-    /// The members, which a kernel that has it keeps in a union.
-    pub members: [&'static str; 2],
+    /// What of it shows it.
+    pub shows: Shows,
+}
+
+/// What a structure of a kernel shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows {
+    /// That two members share their place, in a union.
+    OnePlace([&'static str; 2]),
+    /// That it has a member.
+    Member(&'static str),
+}
+
+impl fmt::Display for Sign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.shows {
+            Shows::OnePlace([one, other]) => write!(f, "{}: {one} is {other}", self.structure),
+            Shows::Member(member) => write!(f, "{}: has {member}", self.structure),
+        }
+    }
 }
 
 /// Why a kernel counts as having it.
@@ -45,11 +67,22 @@ pub enum KnownBy {
 pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
     code: "A-KERNEL-REWEIGHT",
     affected: &[((6, 13, 0), Some((6, 18, 45))), ((6, 19, 0), Some((7, 1, 0)))],
-    sign: Some(Sign { structure: "sched_entity", members: ["vlag", "vprot"] }),
+    sign: Some(Sign { structure: "sched_entity", shows: Shows::OnePlace(["vlag", "vprot"]) }),
     sentence: "a group whose tasks wake each other tens of thousands of times a second on two CPUs can leave the others \
                without any CPU for seconds, whatever the weights",
     shown_by: "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu, A-KERNEL-REWEIGHT, docs/findings/wakeup-storm.md",
     source: "introduced by 6d71a9c61604 (6.13), reverted by 101f3498b4bd (7.1, 6.18.45)",
+};
+
+/// `memory.low` under the multi-generational LRU.
+pub(crate) static LOW_LRU_GEN: KnownOfKernel = KnownOfKernel {
+    code: "A-LOW-LRU-GEN",
+    affected: &[((6, 3, 0), None)],
+    sign: Some(Sign { structure: "pglist_data", shows: Shows::Member("memcg_lru") }),
+    sentence: "where the multi-generational LRU is on, memory.low does not hold while the whole machine is short of memory: \
+               such a group is passed over once, and then loses as much as others",
+    shown_by: "memory/low-holds-while-the-machine-is-short, A-LOW-LRU-GEN, docs/findings/memory-low-lru-gen.md",
+    source: "e4dde56cd208 (6.3); shrink_one() of mm/vmscan.c",
 };
 
 /// Everything that is known, controller by controller.
@@ -107,6 +140,7 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         shown_by: "io/stat-counts-what-was-read, docs/findings/v1-io-counters.md",
         source: "a7b36ee6ba29 (5.16), mended by ad7c3b41e86b (6.5)",
     },
+    &LOW_LRU_GEN,
     &KnownOfKernel {
         code: "K-MEMSW-FAILCNT",
         affected: &[((6, 15, 0), None)],
@@ -145,6 +179,18 @@ impl KnownOfKernel {
             Some(seen) => seen.then_some(KnownBy::Sign),
             None => self.affects(release).then_some(KnownBy::Version),
         }
+    }
+
+    /// The reading that says that this machine's kernel has it, if it has.
+    pub(crate) fn reading(&self, machine: &Machine) -> Option<Reading> {
+        let release = machine.kernel.value().map_or("", String::as_str);
+        let by = self.known_by(release, machine.signs.get(self.code).copied())?;
+        Some(match (by, self.sign) {
+            (KnownBy::Sign, Some(sign)) => {
+                Reading::new("/sys/kernel/btf/vmlinux", sign.to_string())
+            }
+            _ => Reading::new("/proc/sys/kernel/osrelease", release),
+        })
     }
 
     /// Whether a kernel of this release has it, unless its distribution has mended it.
@@ -197,6 +243,14 @@ mod tests {
         assert!(codes("6.6.30", Some(true)).contains(&"A-KERNEL-REWEIGHT"), "carries the fault");
         let (_, by) = known_of("6.18.44", |_| Some(true))[0];
         assert_eq!(by, KnownBy::Sign);
+    }
+
+    #[test]
+    fn signs_are_shown_with_their_members() {
+        let of = |known: &KnownOfKernel| known.sign.map(|sign| sign.to_string());
+        assert_eq!(of(&REWEIGHT).as_deref(), Some("sched_entity: vlag is vprot"));
+        assert_eq!(of(&LOW_LRU_GEN).as_deref(), Some("pglist_data: has memcg_lru"));
+        assert!(!LOW_LRU_GEN.affects("6.1.0-56-amd64") && LOW_LRU_GEN.affects("6.12.117"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod io_weights;
 mod kernel_state;
 mod limits;
 mod protection;
+mod reclaim;
 mod swap;
 mod threads;
 mod translated;
@@ -18,11 +19,12 @@ use crate::rule::Rule;
 
 /// Every rule, in the order of its family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let families: [&[Rule]; 13] = [
+    let families: [&[Rule]; 14] = [
         io_weights::RULES,
         io_files::RULES,
         io_paths::RULES,
         protection::RULES,
+        reclaim::RULES,
         limits::RULES,
         swap::RULES,
         cpuset::RULES,

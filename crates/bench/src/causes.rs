@@ -30,6 +30,9 @@ use studies::{ALL, Injected, study};
 /// Runs of each kind, unless requested otherwise.
 pub(crate) const RUNS: u32 = 20;
 
+/// The folder of a run in its own.
+const RUN: &str = "run";
+
 /// Starting, preparing and ending a run.
 const AROUND: Duration = Duration::from_secs(10);
 
@@ -47,6 +50,9 @@ pub(crate) struct Campaign<'c> {
     pub(crate) at_most: Option<Duration>,
     /// A file that gets a line for each run.
     pub(crate) csv: Option<PathBuf>,
+    /// Where runs are kept. Those that are there already are judged again and not made, so that a changed rule is tried on
+    /// them in seconds, and an interrupted campaign goes on.
+    pub(crate) keep: Option<PathBuf>,
 }
 
 /// A run to be made.
@@ -102,18 +108,41 @@ fn selected(codes: &[String]) -> Result<Vec<&'static Injected>, Failure> {
 
 impl Campaign<'_> {
     fn run(&self, cpus: Pair, job: &Job) -> Result<TrialJudgement, Failure> {
-        let Job { cause, with, number } = *job;
-        let folder = self.folder.join(format!("{}-{number}-{with}", cause.code));
-        std::fs::create_dir(&folder).map_err(|cause| Failure::from_display(&cause))?;
-        let assay = Assay::new(self.program, &folder)?;
-        let hogs = if with { Hog::start(cause.hogs, cpus)? } else { Vec::new() };
-        let ended = assay.run("run", &study(cause, with, cpus, cause.seconds(self.seconds)));
-        drop(hogs);
-        let run = Run::load(&ended?.0)?;
+        let kind = if job.with { "with" } else { "without" };
+        let name = format!("{}-{}-{kind}", job.cause.code, job.number);
+        if let Some(keep) = &self.keep {
+            let folder = keep.join(name);
+            return match judged(&folder.join(RUN)) {
+                Ok(judgement) => Ok(judgement),
+                // None yet, or one that was interrupted.
+                Err(_) => self.make(cpus, job, &folder),
+            };
+        }
+        let folder = self.folder.join(name);
+        let judgement = self.make(cpus, job, &folder);
         // What is left goes with the folder of the bench.
         let _ = std::fs::remove_dir_all(folder);
-        let judgement = judge(&run.manifest, &run.samples);
-        let judged = judgement.trials.into_iter().find(|trial| !trial.promises.is_empty());
-        judged.ok_or_else(|| Failure::Failed("nothing was judged".to_owned()))
+        judgement
     }
+
+    fn make(&self, cpus: Pair, job: &Job, folder: &Path) -> Result<TrialJudgement, Failure> {
+        let Job { cause, with, .. } = *job;
+        if folder.exists() {
+            std::fs::remove_dir_all(folder).map_err(|cause| Failure::from_display(&cause))?;
+        }
+        std::fs::create_dir_all(folder).map_err(|cause| Failure::from_display(&cause))?;
+        let assay = Assay::new(self.program, folder)?;
+        let hogs = if with { Hog::start(cause.hogs, cpus)? } else { Vec::new() };
+        let ended = assay.run(RUN, &study(cause, with, cpus, cause.seconds(self.seconds)));
+        drop(hogs);
+        judged(&ended?.0)
+    }
+}
+
+/// The judgement of the trial with a promise.
+fn judged(run: &Path) -> Result<TrialJudgement, Failure> {
+    let run = Run::load(run)?;
+    let judgement = judge(&run.manifest, &run.samples);
+    let judged = judgement.trials.into_iter().find(|trial| !trial.promises.is_empty());
+    judged.ok_or_else(|| Failure::Failed("nothing was judged".to_owned()))
 }

@@ -97,6 +97,9 @@ struct Arguments {
     /// Append a line for each run of `blame` (each class of it) or of `causes` to this file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Keep the runs of `causes` in this folder; those that are there already are judged again instead of made
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
     /// Only configurations inside the model's validated range
     #[arg(long)]
     inside: bool,
@@ -288,6 +291,7 @@ fn campaign(arguments: &Arguments, folder: &Path) -> Option<Result<Vec<Figure>, 
                 only: &arguments.cause,
                 at_most,
                 csv,
+                keep: arguments.keep.clone(),
             };
             Some(causes::measure(&campaign))
         }

@@ -134,7 +134,7 @@ fn prepare(
 ) -> Result<Vec<Program>, Error> {
     link(object, maps)?;
     let mut programs: Vec<_> = object.programs.iter().collect();
-    programs.sort_by_key(|(name, _)| *name);
+    programs.sort_by_key(|(name, _)| turn(name));
     let prepare = |(name, program): (&String, &aya_obj::Program)| {
         let function =
             object.functions.get(&program.function_key()).ok_or_else(|| damaged(name))?;
@@ -146,6 +146,12 @@ fn prepare(
         Ok(Program { event, instructions: function.instructions.iter().map(word).collect() })
     };
     programs.into_iter().map(prepare).collect()
+}
+
+/// In which order a program is attached: those of the ends of interrupts first. An interrupt that began unseen and ends is
+/// nothing, one that begins and whose end is not seen would never end.
+fn turn(name: &str) -> (bool, &str) {
+    (!name.ends_with("_exit"), name)
 }
 
 /// Puts the numbers of the maps, and functions that are called, into the instructions.
@@ -170,4 +176,17 @@ pub(crate) fn word(instruction: &bpf_insn) -> u64 {
     let [low, high] = instruction.off.to_le_bytes();
     let [a, b, c, d] = instruction.imm.to_le_bytes();
     u64::from_le_bytes([instruction.code, registers, low, high, a, b, c, d])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turn;
+
+    #[test]
+    fn ends_of_interrupts_are_attached_before_their_beginnings() {
+        let mut names = ["softirq_entry", "irq_handler_entry", "softirq_exit", "irq_handler_exit"];
+        names.sort_by_key(|name| turn(name));
+        let exits = &names[..2];
+        assert!(exits.iter().all(|name| name.ends_with("_exit")), "{names:?}");
+    }
 }

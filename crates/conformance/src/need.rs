@@ -36,6 +36,8 @@ pub enum Need {
     Root,
     /// Swap space, which a case never creates.
     Swap,
+    /// An emulated machine, such as a guest of `assay lab`: the case does to it what it must not do to a host.
+    Emulated,
     /// Loop devices, for the case's own disk.
     Loop,
     /// An interface file in a group of the case, in the first hierarchy: some files depend on the
@@ -79,6 +81,11 @@ impl Need {
                 .then(|| "needs root, because it changes what only root may".to_owned()),
             Self::Swap => (facts.swap.get() == 0)
                 .then(|| "this host has no swap space, and a case never creates any".to_owned()),
+            Self::Emulated => (!facts.is_emulated()).then(|| {
+                "it makes the whole machine short of memory, so it runs in an emulated guest only \
+                 (`assay lab exec -- assay conform`)"
+                    .to_owned()
+            }),
             Self::Loop => facts.root.reason().map(|why| {
                 format!(
                     "needs root, because the kernel attaches images to loop devices only for \

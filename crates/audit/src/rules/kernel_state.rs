@@ -1,7 +1,7 @@
 //! What the kernel itself has in the way of weights: schedulers by BPF, and a known defect.
 
 use crate::finding::{Class, Reading};
-use crate::known::{KnownBy, REWEIGHT};
+use crate::known::REWEIGHT;
 use crate::rule::{Found, Host, Rule};
 use crate::rules::{allowed_cpus, count};
 use crate::settings::settings;
@@ -64,9 +64,8 @@ fn sched_ext(host: &Host) -> Vec<Found> {
 
 fn reweight(host: &Host) -> Vec<Found> {
     let machine = &host.snapshot.machine;
+    let Some(reading) = REWEIGHT.reading(machine) else { return Vec::new() };
     let release = machine.kernel.value().map_or("", String::as_str);
-    let seen = machine.signs.get(REWEIGHT.code).copied();
-    let Some(by) = REWEIGHT.known_by(release, seen) else { return Vec::new() };
     let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
     let mut able = tree.nodes().filter(|node| !node.is_top() && may_storm(host, *node));
     let (Some(first), Some(top)) = (able.next(), tree.top()) else { return Vec::new() };
@@ -76,10 +75,6 @@ fn reweight(host: &Host) -> Vec<Found> {
         able.count() + 1,
         first.path()
     );
-    let reading = match by {
-        KnownBy::Version => Reading::new("/proc/sys/kernel/osrelease", release),
-        KnownBy::Sign => Reading::new("/sys/kernel/btf/vmlinux", "sched_entity: vlag is vprot"),
-    };
     vec![Found::new(top, &[], sentence).and(reading)]
 }
 

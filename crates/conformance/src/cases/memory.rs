@@ -5,6 +5,7 @@ mod events;
 mod high;
 mod hog;
 mod limit;
+mod machine;
 mod nested;
 mod oom;
 mod protection;
@@ -12,9 +13,7 @@ mod reclaim;
 mod swap;
 
 use crate::case::{Case, Topic};
-use crate::fixture::Fixture;
 use crate::need::Need;
-use crate::outcome::{Outcome, Stop};
 
 const MEMORY: Topic = Topic::new(
     "memory",
@@ -25,6 +24,9 @@ const V2: Topic = MEMORY.needing(&[Need::OnV2("memory")]);
 /// With a disk whose content becomes page cache.
 const CACHE: Topic = MEMORY.needing(&[Need::Controller("memory"), Need::Loop]);
 const SWAP: Topic = MEMORY.needing(&[Need::Controller("memory"), Need::Swap]);
+/// While the whole machine is short of memory.
+const SHORT: Topic = MEMORY.needing(&[Need::OnV2("memory"), Need::Loop, Need::Emulated]);
+const TAKES_ALL: &str = "takes nearly all memory of this emulated machine for some seconds";
 const V1: Topic = MEMORY
     .documented_in("Documentation/admin-guide/cgroup-v1/memory.rst")
     .needing(&[Need::OnV1("memory")]);
@@ -95,6 +97,16 @@ pub(super) const CASES: &[Case] = &[
         "Groups inside a group without memory.low are not protected by their own.",
         nested::without_parent,
     ),
+    SHORT.case(
+        "low-holds-while-the-machine-is-short",
+        "memory.low keeps a group's page cache while the whole machine is short of memory and others have some.",
+        machine::low,
+    ).warning(TAKES_ALL),
+    SHORT.case(
+        "min-holds-while-the-machine-is-short",
+        "memory.min keeps a group's page cache while the whole machine is short of memory and others have some.",
+        machine::min,
+    ).warning(TAKES_ALL),
     CACHE.case(
         "unprotected-page-cache-is-lost",
         "Without protection, pressure from a sibling takes page cache away.",
@@ -194,17 +206,11 @@ pub(super) const CASES: &[Case] = &[
         "Being out of memory wakes the eventfd registered for it.",
         events::out_of_memory,
     ),
-    V1.case(
-        "soft-limit-yields-first",
-        "A group above its soft limit is reclaimed first when the host is short of memory.",
-        soft_limit,
-    ),
+    V1.needing(&[Need::OnV1("memory"), Need::Loop, Need::Emulated])
+        .case(
+            "soft-limit-yields-first",
+            "A group above its soft limit is reclaimed first when the host is short of memory.",
+            machine::soft_limit,
+        )
+        .warning(TAKES_ALL),
 ];
-
-/// Soft limits act only on reclaim when the whole host is short of memory (memory.rst, 7), which a
-/// case must never cause.
-fn soft_limit(_: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(Outcome::not_available(
-        "it acts only when the whole host is short of memory, which a case must not cause",
-    ))
-}

@@ -9,10 +9,10 @@ use assay_kernel::Root;
 use assay_kernel::parse::keyed;
 use rustix::io::Errno;
 
-use crate::host::shares_place;
+use crate::host::shows;
 
 /// Files that are kept with their texts. One that this kernel lacks is left out.
-const FILES: [&str; 18] = [
+const FILES: [&str; 19] = [
     "/proc/cgroups",
     "/proc/pressure/cpu",
     "/proc/pressure/io",
@@ -26,6 +26,7 @@ const FILES: [&str; 18] = [
     "/proc/sys/vm/swappiness",
     "/proc/sys/vm/zone_reclaim_mode",
     "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "/sys/kernel/mm/lru_gen/enabled",
     "/sys/kernel/mm/transparent_hugepage/enabled",
     "/sys/kernel/sched_ext/root/ops",
     "/sys/kernel/sched_ext/state",
@@ -49,7 +50,7 @@ pub(super) fn read(root: &Root) -> Machine {
         memory: total("MemTotal"),
         swap: total("SwapTotal"),
         files: files(root),
-        signs: signs(|sign| shares_place(root, sign)),
+        signs: signs(|sign| shows(root, sign)),
         user: user(root),
     }
 }
