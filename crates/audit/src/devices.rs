@@ -1,17 +1,19 @@
 //! Which disks a group uses, through everything that is stacked on them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
 
 use assay_facts::Available;
 
 use crate::finding::Reading;
+use crate::places::COSTS;
 use crate::rule::Host;
 use crate::snapshot::Disk;
 use crate::tree::Node;
 use crate::value::{device_lines, field};
 
-/// Stacked devices on stacked devices are followed down to this many levels.
-const MAX_STACK: usize = 16;
+/// Disks that a sentence names, and on which a finding rests, where it is about all of them.
+const MOST_NAMED: usize = 16;
 
 /// Files in which a group's I/O is counted by device.
 const COUNTED: [&str; 3] =
@@ -52,28 +54,32 @@ pub(crate) struct Used<'h> {
 impl Host<'_> {
     /// The disk with these numbers, or of which they are a partition.
     pub(crate) fn disk(&self, device: &str) -> Option<&Disk> {
-        self.snapshot.disks.iter().find(|disk| {
-            disk.device == device || disk.partitions.values().any(|part| part == device)
-        })
+        self.snapshot.disks.get(self.places().of_device(device)?)
     }
 
     fn disk_named(&self, name: &str) -> Option<&Disk> {
-        let disks = &self.snapshot.disks;
-        disks.iter().find(|disk| disk.name == name || disk.partitions.contains_key(name))
+        self.snapshot.disks.get(self.places().of_name(name)?)
     }
 
     /// The disks at the bottom of a stack; the disk itself if it is not stacked.
     pub(crate) fn bottom<'h>(&'h self, disk: &'h Disk) -> Vec<&'h Disk> {
-        let (mut open, mut found) = (vec![disk], Vec::<&Disk>::new());
-        for _ in 0..MAX_STACK {
-            for one in std::mem::take(&mut open) {
-                if one.slaves.is_empty() {
-                    if !found.iter().any(|known| known.name == one.name) {
-                        found.push(one);
-                    }
-                    continue;
-                }
-                open.extend(one.slaves.iter().filter_map(|name| self.disk_named(name)));
+        let mut found = self.stack(disk, &mut HashSet::new());
+        found.retain(|one| one.slaves.is_empty());
+        found
+    }
+
+    /// A disk and those that it is made of, each once and none that was seen before: a made-up snapshot may have a disk that is
+    /// made of itself.
+    pub(crate) fn stack<'h>(
+        &'h self,
+        disk: &'h Disk,
+        seen: &mut HashSet<&'h str>,
+    ) -> Vec<&'h Disk> {
+        let (mut open, mut found) = (vec![disk], Vec::new());
+        while let Some(one) = open.pop() {
+            if seen.insert(&one.name) {
+                open.extend(one.slaves.iter().rev().filter_map(|name| self.disk_named(name)));
+                found.push(one);
             }
         }
         found
@@ -95,12 +101,9 @@ impl Host<'_> {
             let what = || Reading::new("/proc/PID/fd of its processes", open.join(" "));
             reading = reading.or_else(|| (!open.is_empty()).then(what));
         }
-        let mut disks: Vec<&Disk> = Vec::new();
-        for disk in devices.into_iter().filter_map(|device| self.disk(device)) {
-            if !disks.iter().any(|known| known.name == disk.name) {
-                disks.push(disk);
-            }
-        }
+        let mut seen = HashSet::new();
+        let disks = devices.into_iter().filter_map(|device| self.disk(device));
+        let disks = disks.filter(|disk| seen.insert(disk.name.as_str())).collect();
         Used { disks, reading }
     }
 
@@ -110,14 +113,22 @@ impl Host<'_> {
         disks.filter(|disk| disk.size > 0 && disk.slaves.is_empty() && disk.scheduler().is_some())
     }
 
+    /// Their schedulers, or those of the first of them, for findings that rest on all.
+    pub(crate) fn schedulers(&self) -> Rc<[Reading]> {
+        self.usable().take(MOST_NAMED).map(Disk::reading).collect()
+    }
+
     /// Whether iocost divides a disk, with the reading.
     pub(crate) fn iocost(&self, disk: &Disk) -> Option<Reading> {
+        let is_on = self.places().is_by_iocost(&disk.device);
         let top = self.v2_of("io")?.top()?;
-        let text = top.text("io.cost.qos")?;
-        let mut lines = device_lines(text).filter(|(device, _)| *device == disk.device);
-        lines
-            .any(|(_, line)| field(line, "enable") == Some("1"))
-            .then(|| top.reading("io.cost.qos"))
+        is_on.then(|| top.reading(COSTS))
+    }
+
+    /// Whether iocost is known not to divide a disk: only the root of the hierarchy says so, which a container does not see.
+    pub(crate) fn has_no_iocost(&self, disk: &Disk) -> bool {
+        let is_seen = self.v2_of("io").is_none_or(|tree| tree.hierarchy.is_whole);
+        is_seen && self.iocost(disk).is_none()
     }
 }
 
@@ -137,7 +148,13 @@ fn is_used(line: &str) -> bool {
 
 /// Names of disks with their schedulers, for a sentence.
 pub(crate) fn with_schedulers(disks: &[&Disk]) -> String {
-    let one =
-        |disk: &&Disk| format!("{} ({})", disk.name, disk.scheduler().unwrap_or("no scheduler"));
-    disks.iter().map(one).collect::<Vec<_>>().join(", ")
+    names(disks, |disk| format!("{} ({})", disk.name, disk.scheduler().unwrap_or("no scheduler")))
+}
+
+/// Names of disks for a sentence. Of very many, which no host has, the first.
+pub(crate) fn names(disks: &[&Disk], name: impl Fn(&Disk) -> String) -> String {
+    let named: Vec<String> = disks.iter().take(MOST_NAMED).map(|disk| name(disk)).collect();
+    let more = disks.len().saturating_sub(MOST_NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    named.join(", ") + &more
 }
