@@ -35,7 +35,14 @@ pub fn own_sets(snapshot: &Snapshot) -> Vec<OwnSet> {
 fn own_set(snapshot: &Snapshot, node: Node) -> Option<OwnSet> {
     let own = set(node)?;
     let above = node.parent()?;
-    let whole = effective(above).or_else(|| set(above))?;
+    let mut whole = effective(above).or_else(|| set(above))?;
+    if let Some(held) = effective(node) {
+        if !held.iter().any(|cpu| own.contains(cpu)) {
+            return None;
+        }
+        // The kernel takes the CPUs of a valid partition away from the group above.
+        whole = whole.iter().chain(held.iter()).collect();
+    }
     let overlaps =
         |other: Node| set(other).is_some_and(|set| set.iter().any(|cpu| own.contains(cpu)));
     if own.len() >= whole.len() || node.siblings().any(overlaps) {
@@ -82,5 +89,16 @@ mod tests {
             .group("/a", &[("cpuset.cpus", "0-7")])
             .snapshot();
         assert!(own_sets(&whole).is_empty());
+    }
+
+    /// The kernel takes the CPUs of a valid partition out of the set of the group above.
+    #[test]
+    fn a_partition_of_half_the_machine_is_a_set_of_its_own() {
+        let host = |effective: &str| {
+            let files = [("cpuset.cpus", "4-7"), ("cpuset.cpus.effective", effective)];
+            let fake = Fake::v2().top("cpuset.cpus.effective", "0-3").group("/rt.slice", &files);
+            own_sets(&fake.snapshot()).len()
+        };
+        assert_eq!((host("4-7"), host("0-3")), (1, 0));
     }
 }
