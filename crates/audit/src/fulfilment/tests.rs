@@ -413,8 +413,8 @@ fn a_quota_that_the_driver_for_systemd_has_rounded_is_kept() {
                 }
             })
             .snapshot();
-        let told = fulfilment(&read(&[("pod.yaml", &pod)]), None, &snapshot).unwrap();
-        lines(&told).iter().any(|line| line.starts_with("cpu.max") && line.ends_with("differs"))
+        let answer = fulfilment(&read(&[("pod.yaml", &pod)]), None, &snapshot).unwrap();
+        lines(&answer).iter().any(|line| line.starts_with("cpu.max") && line.ends_with("differs"))
     };
     assert!(!differs("13000 100000") && !differs("12500 100000"));
     assert!(differs("14000 100000"));
@@ -429,6 +429,6 @@ fn a_limit_for_a_stacked_device_is_that_of_the_disk_below() {
         .group("/system.slice", &[])
         .group("/system.slice/shop.service", &[("io.max", "8:0 rbps=10000000")]);
     let unit = "[Service]\nIOReadBandwidthMax=/dev/dm-0 10M\n";
-    let told = fulfilment(&read(&[("shop.service", unit)]), None, &fake.snapshot()).unwrap();
-    assert_eq!(lines(&told), ["io.max 8:0 rbps=10000000 kept"]);
+    let answer = fulfilment(&read(&[("shop.service", unit)]), None, &fake.snapshot()).unwrap();
+    assert_eq!(lines(&answer), ["io.max 8:0 rbps=10000000 kept"]);
 }
