@@ -12,8 +12,11 @@ use crate::snapshot::Disk;
 use crate::tree::Node;
 use crate::value::{device_lines, field};
 
-/// Disks that a sentence names, and on which a finding rests, where it is about all of them.
-const MOST_NAMED: usize = 16;
+/// Disks of one stack that are looked at.
+const MOST_IN_STACK: usize = 1024;
+
+/// Disks that a sentence names, and on whose files a finding rests.
+pub(crate) const MOST_NAMED: usize = 16;
 
 /// Files in which a group's I/O is counted by device.
 const COUNTED: [&str; 3] =
@@ -63,20 +66,26 @@ impl Host<'_> {
 
     /// The disks at the bottom of a stack; the disk itself if it is not stacked.
     pub(crate) fn bottom<'h>(&'h self, disk: &'h Disk) -> Vec<&'h Disk> {
-        let mut found = self.stack(disk, &mut HashSet::new());
-        found.retain(|one| one.slaves.is_empty());
-        found
+        let places = self.places();
+        let Some(at) = places.of_name(&disk.name) else { return vec![disk] };
+        let find = || {
+            let all = self.stack(disk, &mut HashSet::new()).into_iter();
+            let bottom = all.filter(|one| one.slaves.is_empty());
+            bottom.filter_map(|one| places.of_name(&one.name)).collect()
+        };
+        let found = places.bottom(at, find).iter();
+        found.filter_map(|at| self.snapshot.disks.get(*at)).collect()
     }
 
-    /// A disk and those that it is made of, each once and none that was seen before: a made-up snapshot may have a disk that is
-    /// made of itself.
+    /// A disk and those that it is made of, each once and none that was seen before: a made-up snapshot may have disks that are
+    /// made of each other.
     pub(crate) fn stack<'h>(
         &'h self,
         disk: &'h Disk,
         seen: &mut HashSet<&'h str>,
     ) -> Vec<&'h Disk> {
         let (mut open, mut found) = (vec![disk], Vec::new());
-        while let Some(one) = open.pop() {
+        while let Some(one) = open.pop().filter(|_| found.len() < MOST_IN_STACK) {
             if seen.insert(&one.name) {
                 open.extend(one.slaves.iter().rev().filter_map(|name| self.disk_named(name)));
                 found.push(one);
@@ -157,4 +166,50 @@ pub(crate) fn names(disks: &[&Disk], name: impl Fn(&Disk) -> String) -> String {
     let more = disks.len().saturating_sub(MOST_NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     named.join(", ") + &more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    fn names_of(disks: Vec<&Disk>) -> Vec<&str> {
+        disks.into_iter().map(|disk| disk.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_stack_is_followed_down_through_partitions_each_disk_once() {
+        let snapshot = Fake::v2()
+            .disk("sda", "8:0", "[none]")
+            .disk("sdb", "8:16", "[none]")
+            .stacked("md0", "9:0", &["sda1", "sdb"])
+            .stacked("dm-0", "253:0", &["md0", "sda"])
+            .change(|host| _ = host.disks[0].partitions.insert("sda1".into(), "8:1".into()))
+            .snapshot();
+        let host = Host::new(&snapshot);
+        let bottom = |at: usize| names_of(host.bottom(&snapshot.disks[at]));
+        assert_eq!((bottom(3), bottom(3)), (vec!["sda", "sdb"], vec!["sda", "sdb"]));
+        assert_eq!((bottom(2), bottom(0)), (vec!["sda", "sdb"], vec!["sda"]));
+    }
+
+    /// As only a made-up snapshot has them: `parse` sees no disk alone that is made of itself.
+    #[test]
+    fn disks_that_are_made_of_each_other_have_an_end() {
+        let slaves: Vec<String> = (0..64).map(|at| format!("d{at}")).collect();
+        let all: Vec<&str> = slaves.iter().map(String::as_str).collect();
+        let fake = all
+            .iter()
+            .enumerate()
+            .fold(Fake::v2(), |fake, (at, name)| fake.stacked(name, &format!("1:{at}"), &all));
+        let snapshot = fake.snapshot();
+        assert!(Host::new(&snapshot).bottom(&snapshot.disks[0]).is_empty());
+    }
+
+    #[test]
+    fn a_sentence_names_only_so_many_disks() {
+        let fake = (0..20).fold(Fake::v2(), |fake, at| fake.disk("sda", &format!("8:{at}"), "x"));
+        let snapshot = fake.snapshot();
+        let disks: Vec<&Disk> = snapshot.disks.iter().collect();
+        assert!(with_schedulers(&disks).ends_with("sda (x) and 4 more"));
+    }
 }

@@ -1,5 +1,6 @@
 //! Where disks stand in a snapshot: looked up for each line of each group, of which a snapshot may have millions.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use crate::snapshot::Disk;
@@ -14,6 +15,8 @@ pub(crate) struct Places {
     by_name: HashMap<String, usize>,
     /// Devices that io.cost divides, as far as its file can be seen.
     by_iocost: HashSet<String>,
+    /// Where the disks at the bottom of each are, once somebody asked.
+    bottoms: Vec<OnceCell<Vec<usize>>>,
 }
 
 impl Places {
@@ -30,7 +33,8 @@ impl Places {
         let lines = costs.into_iter().flat_map(device_lines);
         let enabled = lines.filter(|(_, line)| field(line, "enable") == Some("1"));
         let by_iocost = enabled.map(|(device, _)| device.to_owned()).collect();
-        Self { by_device, by_name, by_iocost }
+        let bottoms = vec![OnceCell::new(); disks.len()];
+        Self { by_device, by_name, by_iocost, bottoms }
     }
 
     pub(crate) fn of_device(&self, device: &str) -> Option<usize> {
@@ -39,6 +43,11 @@ impl Places {
 
     pub(crate) fn of_name(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
+    }
+
+    /// The disks at the bottom of that at a place.
+    pub(crate) fn bottom(&self, at: usize, find: impl FnOnce() -> Vec<usize>) -> &[usize] {
+        self.bottoms.get(at).map_or(&[], |found| found.get_or_init(find))
     }
 
     pub(crate) fn is_by_iocost(&self, device: &str) -> bool {

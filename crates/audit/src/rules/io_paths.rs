@@ -1,6 +1,6 @@
 //! I/O that reaches a disk as that of another group: through a stack, or from the page cache.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::finding::Class;
@@ -72,13 +72,14 @@ fn lost(host: &Host, node: Node) -> Option<Found> {
     let used = host.used(node);
     let is_lossy =
         |disk: &&&Disk| disk.stack.as_deref().is_some_and(|kind| OWN_THREADS.contains(&kind));
-    let (lower, upper) = limited(host, node).find_map(|lower| {
-        let is_below = |upper: &&&Disk| {
-            upper.name != lower.name && host.bottom(upper).iter().any(|one| one.name == lower.name)
-        };
-        let upper = used.disks.iter().filter(is_lossy).find(is_below)?;
-        Some((lower, *upper))
-    })?;
+    let mut above: HashMap<&str, &Disk> = HashMap::new();
+    for upper in used.disks.iter().filter(is_lossy).filter(|upper| !upper.slaves.is_empty()) {
+        for lower in host.bottom(upper) {
+            above.entry(&lower.name).or_insert(upper);
+        }
+    }
+    let (lower, upper) =
+        limited(host, node).find_map(|lower| Some((lower, *above.get(lower.name.as_str())?)))?;
     let sentence = format!(
         "writes reach {} as the root group's: {} ({}) issues them itself",
         lower.name,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use crate::devices::{names, with_schedulers};
+use crate::devices::{MOST_NAMED, names, with_schedulers};
 use crate::finding::{Class, Reading};
 use crate::places::COSTS;
 use crate::rule::{Found, Host, Rule};
@@ -113,7 +113,8 @@ fn no_bfq(host: &Host, node: Node, file: &str, nowhere: Option<&Rc<[Reading]>>) 
         return None;
     }
     let sentence = format!("{file} {value} does nothing on {}", with_schedulers(&dead));
-    let readings = used.reading.into_iter().chain(dead.iter().map(|disk| disk.reading()));
+    let readings =
+        used.reading.into_iter().chain(dead.iter().take(MOST_NAMED).map(|disk| disk.reading()));
     Some(Found::new(node, &[file], sentence).and_all(readings))
 }
 
@@ -194,7 +195,7 @@ fn on_stack(host: &Host, node: Node) -> Option<Found> {
         top.name,
         with_schedulers(&dead)
     );
-    let readings = dead.iter().map(|disk| disk.reading());
+    let readings = dead.iter().take(MOST_NAMED).map(|disk| disk.reading());
     Some(
         Found::new(node, &[file], sentence)
             .and_all(used.reading)

@@ -18,8 +18,11 @@ const MAX_DISKS: usize = 10_000;
 /// Partitions of a disk, and devices of which it is made, at most.
 const MAX_PARTS: usize = 4096;
 
-/// Bytes of a path at most (PATH_MAX), and of names and other short texts, many of which findings repeat for each group.
+/// Bytes of a path at most (PATH_MAX), and of names and other short texts, some of which findings repeat for each group.
 const MAX_NAME: usize = 4096;
+
+/// Bytes of a disk's name and of the line of its schedulers: 32 and some 40 on a host.
+const MAX_OF_DISK: usize = 256;
 
 /// Why a document is not a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +95,8 @@ fn check_disk(disk: &Disk) -> Result<(), Refused> {
     } else if disk.slaves.iter().any(|slave| !made_of.insert(slave.as_str())) {
         "is made of itself, or of another disk twice"
     } else if is_longer(&disk.scheduler, MAX_NAME)
-        || texts(disk).any(|text| text.len() > MAX_NAME)
+        || disk.scheduler.value().is_some_and(|line| line.len() > MAX_OF_DISK)
+        || texts(disk).any(|text| text.len() > MAX_OF_DISK)
         || disk.mounted.iter().any(|path| path.len() as u64 > MAX_FILE)
     {
         "has a text that is too long"

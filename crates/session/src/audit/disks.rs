@@ -28,9 +28,10 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
     let partitions = partitions(root, &directory, name);
     let requests = text(root, directory.join("queue/nr_requests"));
     let mapped = text(root, directory.join("dm/name")).value().map(|name| format!("mapper/{name}"));
-    // A file system of btrfs has numbers of its own, and is found by the name of its device.
+    // A file system of btrfs has numbers of its own, and is found by the name of its device. Those of FUSE have any name that a user
+    // gives them.
     let is_named = |mount: &Mount| {
-        let source = mount.source.strip_prefix("/dev/").filter(|_| mount.device.starts_with("0:"));
+        let source = mount.source.strip_prefix("/dev/").filter(|_| mount.kind == "btrfs");
         source.is_some_and(|source| {
             source == name || partitions.contains_key(source) || mapped.as_deref() == Some(source)
         })

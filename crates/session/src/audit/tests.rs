@@ -271,7 +271,8 @@ fn a_file_system_is_found_on_its_disk_by_the_name_of_its_device_too() {
     let mounts = "25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
         26 1 8:1 / /boot/efi rw - vfat /dev/sda1 rw\n\
         27 1 0:45 / / rw - btrfs /dev/sda2 rw\n\
-        28 1 0:46 / /data rw - btrfs /dev/mapper/vg-data rw\n";
+        28 1 0:46 / /data rw - btrfs /dev/mapper/vg-data rw\n\
+        29 1 0:47 / /home/me/x rw - fuse.mine /dev/sda2 rw\n";
     let (_tree, root) = host(&[
         ("proc/self/mountinfo", mounts),
         ("sys/fs/cgroup/cgroup.controllers", "io\n"),
