@@ -349,4 +349,23 @@ mod tests {
         let audit = crate::audit(&inside("[none]", "io.weight").snapshot());
         assert!(audit.not_looked_at.iter().any(|line| line.contains("io.cost")), "{audit:?}");
     }
+
+    /// A snapshot from elsewhere may have 10 000 disks and 20 000 groups.
+    #[test]
+    fn a_finding_about_all_disks_names_only_the_first() {
+        let host = |file: &str| {
+            let fake = (0..100).fold(Fake::v2(), |fake, at| {
+                fake.disk(&format!("d{at}"), &format!("8:{at}"), "[none]")
+            });
+            let stat: String = (0..100).map(|at| format!("8:{at} rbytes=1\n")).collect();
+            fake.group("/g", &[(file, "default 800")])
+                .group("/h", &[(file, "default 800"), ("io.stat", &stat)])
+        };
+        for (code, file) in [("A-SCHEDULER", "io.bfq.weight"), ("A-IOCOST-OFF", "io.weight")] {
+            let audit = crate::audit(&host(file).snapshot());
+            let found: Vec<_> = audit.findings.iter().filter(|one| one.code == code).collect();
+            assert_eq!(found.len(), 2, "{audit:?}");
+            assert!(found.iter().all(|one| one.readings.len() <= 18 && one.sentence.len() < 400));
+        }
+    }
 }
