@@ -1,17 +1,22 @@
 //! Which disks a group uses, through everything that is stacked on them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
 
 use assay_facts::Available;
 
 use crate::finding::Reading;
+use crate::places::COSTS;
 use crate::rule::Host;
 use crate::snapshot::Disk;
 use crate::tree::Node;
 use crate::value::{device_lines, field};
 
-/// Stacked devices on stacked devices are followed down to this many levels.
-const MAX_STACK: usize = 16;
+/// Disks of one stack that are looked at.
+const MOST_IN_STACK: usize = 1024;
+
+/// Disks that a sentence names, and on whose files a finding rests.
+pub(crate) const MOST_NAMED: usize = 16;
 
 /// Files in which a group's I/O is counted by device.
 const COUNTED: [&str; 3] =
@@ -52,28 +57,38 @@ pub(crate) struct Used<'h> {
 impl Host<'_> {
     /// The disk with these numbers, or of which they are a partition.
     pub(crate) fn disk(&self, device: &str) -> Option<&Disk> {
-        self.snapshot.disks.iter().find(|disk| {
-            disk.device == device || disk.partitions.values().any(|part| part == device)
-        })
+        self.snapshot.disks.get(self.places().of_device(device)?)
     }
 
     fn disk_named(&self, name: &str) -> Option<&Disk> {
-        let disks = &self.snapshot.disks;
-        disks.iter().find(|disk| disk.name == name || disk.partitions.contains_key(name))
+        self.snapshot.disks.get(self.places().of_name(name)?)
     }
 
     /// The disks at the bottom of a stack; the disk itself if it is not stacked.
     pub(crate) fn bottom<'h>(&'h self, disk: &'h Disk) -> Vec<&'h Disk> {
-        let (mut open, mut found) = (vec![disk], Vec::<&Disk>::new());
-        for _ in 0..MAX_STACK {
-            for one in std::mem::take(&mut open) {
-                if one.slaves.is_empty() {
-                    if !found.iter().any(|known| known.name == one.name) {
-                        found.push(one);
-                    }
-                    continue;
-                }
-                open.extend(one.slaves.iter().filter_map(|name| self.disk_named(name)));
+        let places = self.places();
+        let Some(at) = places.of_name(&disk.name) else { return vec![disk] };
+        let find = || {
+            let all = self.stack(disk, &mut HashSet::new()).into_iter();
+            let bottom = all.filter(|one| one.slaves.is_empty());
+            bottom.filter_map(|one| places.of_name(&one.name)).collect()
+        };
+        let found = places.bottom(at, find).iter();
+        found.filter_map(|at| self.snapshot.disks.get(*at)).collect()
+    }
+
+    /// A disk and those that it is made of, each once and none that was seen before: a made-up snapshot may have disks that are
+    /// made of each other.
+    pub(crate) fn stack<'h>(
+        &'h self,
+        disk: &'h Disk,
+        seen: &mut HashSet<&'h str>,
+    ) -> Vec<&'h Disk> {
+        let (mut open, mut found) = (vec![disk], Vec::new());
+        while let Some(one) = open.pop().filter(|_| found.len() < MOST_IN_STACK) {
+            if seen.insert(&one.name) {
+                open.extend(one.slaves.iter().rev().filter_map(|name| self.disk_named(name)));
+                found.push(one);
             }
         }
         found
@@ -95,12 +110,9 @@ impl Host<'_> {
             let what = || Reading::new("/proc/PID/fd of its processes", open.join(" "));
             reading = reading.or_else(|| (!open.is_empty()).then(what));
         }
-        let mut disks: Vec<&Disk> = Vec::new();
-        for disk in devices.into_iter().filter_map(|device| self.disk(device)) {
-            if !disks.iter().any(|known| known.name == disk.name) {
-                disks.push(disk);
-            }
-        }
+        let mut seen = HashSet::new();
+        let disks = devices.into_iter().filter_map(|device| self.disk(device));
+        let disks = disks.filter(|disk| seen.insert(disk.name.as_str())).collect();
         Used { disks, reading }
     }
 
@@ -110,14 +122,22 @@ impl Host<'_> {
         disks.filter(|disk| disk.size > 0 && disk.slaves.is_empty() && disk.scheduler().is_some())
     }
 
+    /// Their schedulers, or those of the first of them, for findings that rest on all.
+    pub(crate) fn schedulers(&self) -> Rc<[Reading]> {
+        self.usable().take(MOST_NAMED).map(Disk::reading).collect()
+    }
+
     /// Whether iocost divides a disk, with the reading.
     pub(crate) fn iocost(&self, disk: &Disk) -> Option<Reading> {
+        let is_on = self.places().is_by_iocost(&disk.device);
         let top = self.v2_of("io")?.top()?;
-        let text = top.text("io.cost.qos")?;
-        let mut lines = device_lines(text).filter(|(device, _)| *device == disk.device);
-        lines
-            .any(|(_, line)| field(line, "enable") == Some("1"))
-            .then(|| top.reading("io.cost.qos"))
+        is_on.then(|| top.reading(COSTS))
+    }
+
+    /// Whether iocost is known not to divide a disk: only the root of the hierarchy says so, which a container does not see.
+    pub(crate) fn has_no_iocost(&self, disk: &Disk) -> bool {
+        let is_seen = self.v2_of("io").is_none_or(|tree| tree.hierarchy.is_whole);
+        is_seen && self.iocost(disk).is_none()
     }
 }
 
@@ -137,7 +157,59 @@ fn is_used(line: &str) -> bool {
 
 /// Names of disks with their schedulers, for a sentence.
 pub(crate) fn with_schedulers(disks: &[&Disk]) -> String {
-    let one =
-        |disk: &&Disk| format!("{} ({})", disk.name, disk.scheduler().unwrap_or("no scheduler"));
-    disks.iter().map(one).collect::<Vec<_>>().join(", ")
+    names(disks, |disk| format!("{} ({})", disk.name, disk.scheduler().unwrap_or("no scheduler")))
+}
+
+/// Names of disks for a sentence. Of very many, which no host has, the first.
+pub(crate) fn names(disks: &[&Disk], name: impl Fn(&Disk) -> String) -> String {
+    let named: Vec<String> = disks.iter().take(MOST_NAMED).map(|disk| name(disk)).collect();
+    let more = disks.len().saturating_sub(MOST_NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    named.join(", ") + &more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    fn names_of(disks: Vec<&Disk>) -> Vec<&str> {
+        disks.into_iter().map(|disk| disk.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_stack_is_followed_down_through_partitions_each_disk_once() {
+        let snapshot = Fake::v2()
+            .disk("sda", "8:0", "[none]")
+            .disk("sdb", "8:16", "[none]")
+            .stacked("md0", "9:0", &["sda1", "sdb"])
+            .stacked("dm-0", "253:0", &["md0", "sda"])
+            .change(|host| _ = host.disks[0].partitions.insert("sda1".into(), "8:1".into()))
+            .snapshot();
+        let host = Host::new(&snapshot);
+        let bottom = |at: usize| names_of(host.bottom(&snapshot.disks[at]));
+        assert_eq!((bottom(3), bottom(3)), (vec!["sda", "sdb"], vec!["sda", "sdb"]));
+        assert_eq!((bottom(2), bottom(0)), (vec!["sda", "sdb"], vec!["sda"]));
+    }
+
+    /// As only a made-up snapshot has them: `parse` sees no disk alone that is made of itself.
+    #[test]
+    fn disks_that_are_made_of_each_other_have_an_end() {
+        let slaves: Vec<String> = (0..64).map(|at| format!("d{at}")).collect();
+        let all: Vec<&str> = slaves.iter().map(String::as_str).collect();
+        let fake = all
+            .iter()
+            .enumerate()
+            .fold(Fake::v2(), |fake, (at, name)| fake.stacked(name, &format!("1:{at}"), &all));
+        let snapshot = fake.snapshot();
+        assert!(Host::new(&snapshot).bottom(&snapshot.disks[0]).is_empty());
+    }
+
+    #[test]
+    fn a_sentence_names_only_so_many_disks() {
+        let fake = (0..20).fold(Fake::v2(), |fake, at| fake.disk("sda", &format!("8:{at}"), "x"));
+        let snapshot = fake.snapshot();
+        let disks: Vec<&Disk> = snapshot.disks.iter().collect();
+        assert!(with_schedulers(&disks).ends_with("sda (x) and 4 more"));
+    }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::effective::{self, Effective};
 use crate::finding::{Class, Finding};
+use crate::not_looked_at::{NEED_ANCESTORS, not_looked_at};
 use crate::owner;
 use crate::protection;
 use crate::rule::Host;
@@ -114,9 +115,6 @@ pub fn audit(snapshot: &Snapshot) -> Audit {
 /// Findings of one rule that are kept; how many more there are is said. A user may make thousands of groups that all of them fit.
 const MOST_FINDINGS: usize = 1000;
 
-/// Rules that would call something fine without having seen the groups above.
-const NEED_ANCESTORS: [&str; 2] = ["A-OVERCOMMIT", "A-OUTWEIGHED"];
-
 fn can_see_above(host: &Host) -> bool {
     host.snapshot.hierarchies.iter().all(|one| one.is_whole)
 }
@@ -144,44 +142,6 @@ fn protections(host: &Host) -> Vec<Protection> {
         }
     }
     rows
-}
-
-fn not_looked_at(host: &Host) -> Vec<String> {
-    let mut lines = Vec::new();
-    for one in &host.snapshot.hierarchies {
-        if !one.is_whole {
-            lines.push(format!(
-                "{}: the groups above the mount, which may limit everything here, and {}",
-                one.name,
-                NEED_ANCESTORS.join(", ")
-            ));
-        }
-        lines.extend(one.left_out.iter().map(|why| format!("{}: {why}", one.name)));
-    }
-    let names = host.snapshot.names_left_out.iter();
-    lines.extend(names.map(|why| format!("names of containers and pods: {why}")));
-    let unreadable: usize = host
-        .trees
-        .iter()
-        .flat_map(Tree::nodes)
-        .map(|node| node.group().files.values().filter(|file| file.reason().is_some()).count())
-        .sum();
-    if unreadable > 0 {
-        lines.push(format!("{unreadable} interface files that this user may not read"));
-    }
-    let nodes = host.trees.iter().flat_map(Tree::nodes);
-    let hidden: Vec<&str> =
-        nodes.filter_map(|node| node.group().open_on.as_ref()?.reason()).collect();
-    if let Some(first) = hidden.first() {
-        lines.push(format!(
-            "on which disks the processes of {} groups with settings of I/O have files open: {first}",
-            hidden.len()
-        ));
-    }
-    if host.kernel().is_none() {
-        lines.push("rules that depend on the kernel's version, which is unknown".to_owned());
-    }
-    lines
 }
 
 impl Audit {

@@ -50,6 +50,18 @@ impl Reading {
     pub(crate) fn new(file: impl Into<String>, value: impl Into<String>) -> Self {
         Self { file: file.into(), value: value.into() }
     }
+
+    /// The same with at most so much of its text as any setting has. Many findings may repeat one of a made-up snapshot.
+    pub(crate) fn cut(mut self) -> Self {
+        const MOST: usize = 4 << 10;
+        if self.value.len() > MOST {
+            let end = (0..=MOST).rev().find(|at| self.value.is_char_boundary(*at)).unwrap_or(0);
+            self.value.truncate(end);
+            self.value.push_str(" ...");
+            self.value.shrink_to_fit();
+        }
+        self
+    }
 }
 
 /// One setting of one group, and what became of it.

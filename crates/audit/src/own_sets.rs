@@ -1,5 +1,7 @@
 //! CPUs that a group was given for itself: a set that none of its siblings overlaps, and smaller than that of the group above.
 
+use std::collections::HashMap;
+
 use assay_facts::owner::Owner;
 use assay_units::CpuSet;
 use serde::Serialize;
@@ -8,7 +10,7 @@ use crate::finding::Reading;
 use crate::owner;
 use crate::rule::Host;
 use crate::snapshot::Snapshot;
-use crate::tree::Node;
+use crate::tree::{Node, Tree};
 
 /// A set of CPUs of a group's own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,17 +30,36 @@ pub struct OwnSet {
 pub fn own_sets(snapshot: &Snapshot) -> Vec<OwnSet> {
     let host = Host::new(snapshot);
     let Some(tree) = host.tree_of("cpuset") else { return Vec::new() };
+    let users = users(tree);
     let nodes = tree.nodes().filter(|node| !node.is_top() && node.is_populated());
-    nodes.filter_map(|node| own_set(snapshot, node)).collect()
+    nodes.filter_map(|node| own_set(snapshot, &users, node)).collect()
 }
 
-fn own_set(snapshot: &Snapshot, node: Node) -> Option<OwnSet> {
+/// How many children of a group have a CPU in their sets. A user may make thousands of groups, which are not compared one by one.
+type Users = HashMap<(usize, u16), usize>;
+
+fn users(tree: &Tree) -> Users {
+    let mut users = Users::new();
+    for node in tree.nodes() {
+        let Some((above, set)) = node.parent().zip(set(node)) else { continue };
+        set.iter().for_each(|cpu| *users.entry((above.index(), cpu)).or_default() += 1);
+    }
+    users
+}
+
+fn own_set(snapshot: &Snapshot, users: &Users, node: Node) -> Option<OwnSet> {
     let own = set(node)?;
     let above = node.parent()?;
-    let whole = effective(above).or_else(|| set(above))?;
-    let overlaps =
-        |other: Node| set(other).is_some_and(|set| set.iter().any(|cpu| own.contains(cpu)));
-    if own.len() >= whole.len() || node.siblings().any(overlaps) {
+    let mut whole = effective(above).or_else(|| set(above))?;
+    if let Some(held) = effective(node) {
+        if !held.iter().any(|cpu| own.contains(cpu)) {
+            return None;
+        }
+        // The kernel takes the CPUs of a valid partition away from the group above.
+        whole = whole.iter().chain(held.iter()).collect();
+    }
+    let is_shared = |cpu| users.get(&(above.index(), cpu)).is_some_and(|number| *number > 1);
+    if own.len() >= whole.len() || own.iter().any(is_shared) {
         return None;
     }
     Some(OwnSet {
@@ -82,5 +103,16 @@ mod tests {
             .group("/a", &[("cpuset.cpus", "0-7")])
             .snapshot();
         assert!(own_sets(&whole).is_empty());
+    }
+
+    /// The kernel takes the CPUs of a valid partition out of the set of the group above.
+    #[test]
+    fn a_partition_of_half_the_machine_is_a_set_of_its_own() {
+        let host = |effective: &str| {
+            let files = [("cpuset.cpus", "4-7"), ("cpuset.cpus.effective", effective)];
+            let fake = Fake::v2().top("cpuset.cpus.effective", "0-3").group("/rt.slice", &files);
+            own_sets(&fake.snapshot()).len()
+        };
+        assert_eq!((host("4-7"), host("0-3")), (1, 0));
     }
 }

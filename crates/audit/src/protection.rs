@@ -63,6 +63,10 @@ pub(crate) fn of_tree(tree: &Tree, file: &str) -> Vec<Option<u64>> {
     let recursive = tree.hierarchy.options.iter().any(|option| option == "memory_recursiveprot");
     for node in tree.nodes() {
         let children: Vec<Node> = node.children().collect();
+        // The top of a container is a group, to which those above may leave more than its file says.
+        if node.is_top() && recursive && !node.is_root() {
+            continue;
+        }
         if node.is_top() {
             // Children of the root of reclaim have what their files say.
             for child in children {

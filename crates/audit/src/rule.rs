@@ -1,12 +1,14 @@
 //! The table of rules.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use assay_knob::KernelVersion;
 
 use crate::finding::{Class, Finding, Reading};
 use crate::owned::{Owned, owned};
 use crate::owner;
+use crate::places::{COSTS, Places};
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Tree};
 
@@ -36,24 +38,32 @@ pub(crate) struct Found {
     group: String,
     sentence: String,
     readings: Vec<Reading>,
+    /// More readings, which it has in common with others: there may be as many as groups before the first are chosen.
+    shared: Option<Rc<[Reading]>>,
 }
 
 impl Found {
     /// A sentence about a group that rests on these of its files.
     pub(crate) fn new(node: Node, files: &[&str], sentence: String) -> Self {
-        let readings = files.iter().map(|file| node.reading(file)).collect();
-        Self { group: node.path().to_owned(), sentence, readings }
+        let readings = files.iter().map(|file| node.reading(file).cut()).collect();
+        Self { group: node.path().to_owned(), sentence, readings, shared: None }
     }
 
     /// The same, resting on another reading too.
     pub(crate) fn and(mut self, reading: Reading) -> Self {
-        self.readings.push(reading);
+        self.readings.push(reading.cut());
         self
     }
 
     /// The same, resting on these too.
     pub(crate) fn and_all(mut self, readings: impl IntoIterator<Item = Reading>) -> Self {
-        self.readings.extend(readings);
+        self.readings.extend(readings.into_iter().map(Reading::cut));
+        self
+    }
+
+    /// The same, resting on these too, as others do.
+    pub(crate) fn and_shared(mut self, readings: &Rc<[Reading]>) -> Self {
+        self.shared = Some(Rc::clone(readings));
         self
     }
 }
@@ -75,11 +85,16 @@ impl Rule {
                 group: one.group,
                 sentence: one.sentence,
                 remedy: self.remedy,
-                readings: one.readings,
+                readings: all(one.readings, one.shared.as_ref()),
             })
             .collect();
         (findings, more)
     }
+}
+
+fn all(mut own: Vec<Reading>, shared: Option<&Rc<[Reading]>>) -> Vec<Reading> {
+    own.extend(shared.into_iter().flat_map(|shared| shared.iter().cloned()).map(Reading::cut));
+    own
 }
 
 /// A snapshot with its trees.
@@ -87,12 +102,21 @@ pub(crate) struct Host<'s> {
     pub(crate) snapshot: &'s Snapshot,
     pub(crate) trees: Vec<Tree<'s>>,
     owned: OnceCell<Vec<Owned>>,
+    places: OnceCell<Places>,
 }
 
 impl<'s> Host<'s> {
     pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
         let trees = snapshot.hierarchies.iter().map(Tree::new).collect();
-        Self { snapshot, trees, owned: OnceCell::new() }
+        Self { snapshot, trees, owned: OnceCell::new(), places: OnceCell::new() }
+    }
+
+    /// Where the disks are.
+    pub(crate) fn places(&self) -> &Places {
+        self.places.get_or_init(|| {
+            let top = self.v2_of("io").and_then(Tree::top);
+            Places::new(&self.snapshot.disks, top.and_then(|top| top.text(COSTS)))
+        })
     }
 
     /// Groups by their owners.

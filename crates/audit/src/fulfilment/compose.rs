@@ -117,11 +117,12 @@ impl Settings {
     fn cpu(&self) -> Vec<Asked> {
         let mut asked = Vec::new();
         if let Some((setting, quota, period)) = &self.quota {
+            let wanted = |is_v2| Wanted::quota_of_container(*quota, *period, is_v2);
             asked.push(Asked {
                 setting: setting.clone(),
                 controller: "cpu",
-                v2: Target::file("cpu.max", Wanted::Bandwidth(Some(*quota), *period), ""),
-                v1: Target::file("cpu.cfs_quota_us", Wanted::Number(*quota), ""),
+                v2: Target::file("cpu.max", wanted(true), ""),
+                v1: Target::file("cpu.cfs_quota_us", wanted(false), ""),
             });
         }
         if let Some(shares) = self.shares {

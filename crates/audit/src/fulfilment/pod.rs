@@ -184,15 +184,16 @@ fn quota(
         None if is_off => "cpuCFSQuota is false",
         None => "the CPU manager gives it CPUs of its own",
     };
-    let v1 = match quota {
-        Some(quota) => Wanted::Number(quota),
+    let wanted = |is_v2| match quota {
+        Some(quota) => Wanted::quota_of_container(quota, period, is_v2),
+        None if is_v2 => Wanted::Bandwidth(None, period),
         None => Wanted::Unlimited,
     };
     Some(Asked {
         setting: format!("limits.cpu: {milli}m {whose}").trim_end().to_owned(),
         controller: "cpu",
-        v2: Target::file("cpu.max", Wanted::Bandwidth(quota, period), how),
-        v1: Target::file("cpu.cfs_quota_us", v1, how),
+        v2: Target::file("cpu.max", wanted(true), how),
+        v1: Target::file("cpu.cfs_quota_us", wanted(false), how),
     })
     .filter(|_| milli > 0)
 }

@@ -396,3 +396,39 @@ fn what_is_no_manifest_is_refused_with_the_known_kinds() {
     let error = manifest(&owned).unwrap_err();
     assert!(error.contains("container a: limits.cpu `much` is no amount"), "{error}");
 }
+
+/// The library of the runtimes rounds a quota up to 1 % of a CPU for systemd, and writes the same to the file.
+#[test]
+fn a_quota_that_the_driver_for_systemd_has_rounded_is_kept() {
+    let pod = MANIFEST.replace("limits: {cpu: 500m", "limits: {cpu: 125m");
+    let differs = |quota: &str| {
+        let scope = format!("{POD}/{SCOPE}");
+        let snapshot = host("0")
+            .change(|host| {
+                for group in &mut host.hierarchies[0].groups {
+                    if group.path == POD || group.path == scope {
+                        let text = Available::Value(quota.to_owned());
+                        group.files.insert("cpu.max".to_owned(), text);
+                    }
+                }
+            })
+            .snapshot();
+        let answer = fulfilment(&read(&[("pod.yaml", &pod)]), None, &snapshot).unwrap();
+        lines(&answer).iter().any(|line| line.starts_with("cpu.max") && line.ends_with("differs"))
+    };
+    assert!(!differs("13000 100000") && !differs("12500 100000"));
+    assert!(differs("14000 100000"));
+}
+
+/// systemd goes down from what stands in /dev to the disk.
+#[test]
+fn a_limit_for_a_stacked_device_is_that_of_the_disk_below() {
+    let fake = Fake::v2()
+        .disk("sda", "8:0", "[none]")
+        .stacked("dm-0", "253:0", &["sda"])
+        .group("/system.slice", &[])
+        .group("/system.slice/shop.service", &[("io.max", "8:0 rbps=10000000")]);
+    let unit = "[Service]\nIOReadBandwidthMax=/dev/dm-0 10M\n";
+    let answer = fulfilment(&read(&[("shop.service", unit)]), None, &fake.snapshot()).unwrap();
+    assert_eq!(lines(&answer), ["io.max 8:0 rbps=10000000 kept"]);
+}

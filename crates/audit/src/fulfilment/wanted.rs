@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::conversion::runtime::systemd_quota;
 use crate::value::{Bound, bandwidth, bound, device_lines, field, weight};
 
 /// Limits of memory are kept in whole pages, rounded down, or up on v1.
@@ -20,6 +21,8 @@ pub(super) enum Wanted {
     Unlimited,
     /// Quota and period of `cpu.max`, in microseconds.
     Bandwidth(Option<u64>, u64),
+    /// The first, or the second where something rounds it on its way.
+    Either(Box<Self>, Box<Self>),
     /// A list of CPUs or nodes.
     List(String),
     /// A key in the line of a device.
@@ -27,6 +30,22 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
+    /// A quota that a runtime's library writes: as it is, or rounded up to 1 % of a CPU, where it asks systemd and then writes the
+    /// same to the file (opencontainers/cgroups, `addCPUQuota`).
+    pub(super) fn quota_of_container(quota: u64, period: u64, is_v2: bool) -> Self {
+        let wanted = |quota| match is_v2 {
+            true => Self::Bandwidth(Some(quota), period),
+            false => Self::Number(quota),
+        };
+        let per_second = u128::from(systemd_quota(quota, period));
+        let rounded = u64::try_from(per_second * u128::from(period) / 1_000_000);
+        let rounded = rounded.unwrap_or(u64::MAX);
+        if rounded == quota {
+            return wanted(quota);
+        }
+        Self::Either(Box::new(wanted(quota)), Box::new(wanted(rounded)))
+    }
+
     /// Whether a text says it.
     pub(super) fn is_met(&self, text: &str) -> bool {
         match self {
@@ -40,6 +59,7 @@ impl Wanted {
                 Some((found, of)) => found == *quota && (quota.is_none() || of == *period),
                 None => false,
             },
+            Self::Either(one, other) => one.is_met(text) || other.is_met(text),
             Self::List(list) => {
                 ids(list).is_some_and(|wanted| ids(text).is_some_and(|found| wanted == found))
             }
@@ -66,7 +86,9 @@ fn ids(list: &str) -> Option<Vec<u64>> {
     for part in list.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if last >= MOST {
+        // A text of many equal parts would exhaust the memory.
+        let length = last.saturating_sub(first).saturating_add(1);
+        if last >= MOST || length.saturating_add(numbers.len() as u64) > 4 * MOST {
             return None;
         }
         numbers.extend(first..=last);
@@ -87,6 +109,7 @@ impl fmt::Display for Wanted {
             Self::Unlimited => f.write_str("max"),
             Self::Bandwidth(None, _) => f.write_str("max"),
             Self::Bandwidth(Some(quota), period) => write!(f, "{quota} {period}"),
+            Self::Either(one, other) => write!(f, "{one} or {other}"),
             Self::List(list) => f.write_str(list),
             Self::Device { device, key, value } => write!(f, "{device} {key}={value}"),
         }
@@ -118,5 +141,7 @@ mod tests {
             assert!(!wanted.is_met(no), "{wanted} {no}");
         }
         assert!(!Wanted::List("0-99999999999".to_owned()).is_met("0"));
+        // No list names each CPU nine times; one of a million parts would exhaust the memory.
+        assert!(!Wanted::List("0-8191,".repeat(9)).is_met("0-8191"));
     }
 }

@@ -24,7 +24,7 @@ pub(super) static RULES: &[Rule] = &[
                     `memory_hugetlb_accounting`",
         versions: "v2",
         meaning: "huge pages of hugetlbfs do not count as memory of the group",
-        remedy: "limit them by hugetlb.SIZE.max, or mount -o remount,memory_hugetlb_accounting (Linux 6.6)",
+        remedy: "limit them by hugetlb.SIZE.max, or mount -o remount,memory_hugetlb_accounting (Linux 6.7)",
         source: "cgroup-v2.rst, \"memory_hugetlb_accounting\"",
         find: huge_pages,
     },

@@ -8,7 +8,8 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-CPUSET-EMPTY",
         class: Class::CannotAct,
-        condition: "`cpuset.cpus` is set, and has no CPU in common with `cpuset.cpus.effective` of the group above",
+        condition: "`cpuset.cpus` is set, and has no CPU in common with `cpuset.cpus.effective` of the group above, nor with its own, \
+                    as that of a valid partition has",
         versions: "v2",
         meaning: "a set that would be empty is ignored: the group runs where the group above does",
         remedy: "name CPUs that the group above has",
@@ -35,8 +36,11 @@ fn empty(host: &Host) -> Vec<Found> {
             let above = node.parent()?;
             let (own, there) = (node.text("cpuset.cpus")?, above.text("cpuset.cpus.effective")?);
             let (asked, available) = (ranges(own)?, ranges(there)?);
+            // The kernel takes the CPUs of a valid partition away from the group above, and the partition has them.
+            let held = node.text("cpuset.cpus.effective").and_then(ranges).unwrap_or_default();
             let meets = |one: &(u64, u64)| {
-                available.iter().any(|other| one.0 <= other.1 && other.0 <= one.1)
+                let mut all = available.iter().chain(&held);
+                all.any(|other| one.0 <= other.1 && other.0 <= one.1)
             };
             let sentence = format!(
                 "cpuset.cpus {own} has no CPU in common with {} ({there}): it runs on all of those",
@@ -96,5 +100,21 @@ mod tests {
             host("root invalid (Parent is not a partition root)").only("A-PARTITION-INVALID");
         assert!(found.sentence.contains(": Parent is not a partition root;"), "{found:?}");
         host("root").silent("A-PARTITION-INVALID");
+    }
+
+    /// The kernel takes the CPUs of a valid partition out of the set of the group above.
+    #[test]
+    fn a_valid_partition_has_its_cpus() {
+        Fake::v2()
+            .top("cpuset.cpus.effective", "0-3")
+            .group(
+                "/rt.slice",
+                &[
+                    ("cpuset.cpus", "4-7"),
+                    ("cpuset.cpus.effective", "4-7"),
+                    ("cpuset.cpus.partition", "isolated"),
+                ],
+            )
+            .silent("A-CPUSET-EMPTY");
     }
 }

@@ -1,9 +1,10 @@
 //! Other settings of I/O: targets of latency, limits of v1, and writeback.
 
+use std::collections::HashMap;
+
 use crate::finding::Class;
 use crate::rule::{Found, Host, Rule};
 use crate::settings::is_set;
-use crate::snapshot::Disk;
 use crate::tree::{Node, Tree};
 use crate::value::{device_lines, field};
 
@@ -82,24 +83,55 @@ fn latency_stacked(host: &Host) -> Vec<Found> {
 
 fn latency_alone(host: &Host) -> Vec<Found> {
     let Some(tree) = host.v2_of("io") else { return Vec::new() };
-    tree.nodes().filter_map(without_rivals).collect()
+    let levels = tree.nodes().map(|node| (node, Targets::below(node)));
+    levels
+        .flat_map(|(node, targets)| {
+            node.children().filter_map(|child| targets.alone(child)).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
-fn without_rivals(node: Node) -> Option<Found> {
-    let target = |node: Node, device: &str| -> Option<u64> {
-        let mut lines = device_lines(node.text("io.latency")?);
-        let (_, line) = lines.find(|(own, _)| *own == device)?;
-        field(line, "target")?.parse().ok()
-    };
-    let (device, _) = device_lines(node.text("io.latency")?).next()?;
-    let own = target(node, device)?;
-    let mut busy = node.siblings().filter(|one| one.is_populated());
-    if busy.any(|one| target(one, device).is_none_or(|other| other > own)) {
-        return None;
+/// The targets of the busy groups of one level: how many have one for a device, and the highest.
+struct Targets<'h> {
+    busy: usize,
+    by_device: HashMap<&'h str, (usize, u64)>,
+}
+
+impl<'h> Targets<'h> {
+    fn below(parent: Node<'h>) -> Self {
+        let (mut busy, mut by_device) = (0, HashMap::new());
+        for child in parent.children().filter(|child| child.is_populated()) {
+            busy += 1;
+            for (device, target) in targets(child) {
+                let (number, highest): &mut (usize, u64) = by_device.entry(device).or_default();
+                *number += 1;
+                *highest = target.max(*highest);
+            }
+        }
+        Self { busy, by_device }
     }
-    let sentence =
-        format!("io.latency of {device} holds nobody back: no busy sibling has a higher target");
-    Some(Found::new(node, &["io.latency"], sentence))
+
+    /// A group whose target holds back none of its siblings: each that is busy has one for the device, and no higher one.
+    fn alone(&self, node: Node) -> Option<Found> {
+        let (device, _) = device_lines(node.text("io.latency")?).next()?;
+        let own = *targets(node).get(device)?;
+        let (number, highest) = self.by_device.get(device).copied().unwrap_or_default();
+        if number < self.busy || highest > own {
+            return None;
+        }
+        let sentence = format!(
+            "io.latency of {device} holds nobody back: no busy sibling has a higher target"
+        );
+        Some(Found::new(node, &["io.latency"], sentence))
+    }
+}
+
+/// The targets of a group by device.
+fn targets(node: Node<'_>) -> HashMap<&str, u64> {
+    let lines = node.text("io.latency").into_iter().flat_map(device_lines);
+    let targets =
+        lines.filter_map(|(device, line)| Some((device, field(line, "target")?.parse().ok()?)));
+    targets.collect()
 }
 
 fn no_cfq(host: &Host) -> Vec<Found> {
@@ -107,13 +139,13 @@ fn no_cfq(host: &Host) -> Vec<Found> {
     if disks.iter().any(|disk| disk.scheduler() == Some("cfq")) {
         return Vec::new();
     }
+    let schedulers = host.schedulers();
     let nodes = host.v1_of("io").into_iter().flat_map(Tree::nodes);
     nodes
         .filter(|node| is_set(*node, "blkio.weight"))
         .map(|node| {
             let sentence = "blkio.weight needs the scheduler cfq, which no disk has".to_owned();
-            let schedulers = host.usable().map(Disk::reading);
-            Found::new(node, &["blkio.weight"], sentence).and_all(schedulers)
+            Found::new(node, &["blkio.weight"], sentence).and_shared(&schedulers)
         })
         .collect()
 }

@@ -1,5 +1,8 @@
 //! I/O that reaches a disk as that of another group: through a stack, or from the page cache.
 
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
 use crate::finding::Class;
 use crate::rule::{Found, Host, Rule};
 use crate::settings::is_set;
@@ -32,7 +35,8 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-FS-NO-CGWB",
         class: Class::Weakened,
-        condition: "`io.max` limits writes to a disk with file systems, none of which is ext2, ext4, btrfs, f2fs or xfs",
+        condition: "`io.max` limits writes to a disk with file systems, none of which, on it or on what is stacked on it, is ext2, ext4, \
+                    btrfs, f2fs or xfs; those below /boot and /efi do not count",
         versions: "v2, Linux 4.2",
         meaning: "the file system does not say whose buffered writes it issues: they count for the root group",
         remedy: "write with O_DIRECT, or use one of these file systems",
@@ -68,13 +72,14 @@ fn lost(host: &Host, node: Node) -> Option<Found> {
     let used = host.used(node);
     let is_lossy =
         |disk: &&&Disk| disk.stack.as_deref().is_some_and(|kind| OWN_THREADS.contains(&kind));
-    let (lower, upper) = limited(host, node).find_map(|lower| {
-        let is_below = |upper: &&&Disk| {
-            upper.name != lower.name && host.bottom(upper).iter().any(|one| one.name == lower.name)
-        };
-        let upper = used.disks.iter().filter(is_lossy).find(is_below)?;
-        Some((lower, *upper))
-    })?;
+    let mut above: HashMap<&str, &Disk> = HashMap::new();
+    for upper in used.disks.iter().filter(is_lossy).filter(|upper| !upper.slaves.is_empty()) {
+        for lower in host.bottom(upper) {
+            above.entry(&lower.name).or_insert(upper);
+        }
+    }
+    let (lower, upper) =
+        limited(host, node).find_map(|lower| Some((lower, *above.get(lower.name.as_str())?)))?;
     let sentence = format!(
         "writes reach {} as the root group's: {} ({}) issues them itself",
         lower.name,
@@ -103,11 +108,11 @@ fn buffered_on_v1(host: &Host) -> Vec<Found> {
 
 fn without_attribution(host: &Host) -> Vec<Found> {
     let Some(tree) = host.v2_of("io") else { return Vec::new() };
+    let attributing = attributing(host);
     tree.nodes()
         .filter_map(|node| {
-            let attributes = |kind: &String| ATTRIBUTING.contains(&kind.as_str());
             let (disk, kind) = limited(host, node)
-                .filter(|disk| !disk.file_systems.iter().any(attributes))
+                .filter(|disk| !attributing.contains(disk.name.as_str()) && !is_for_boot(disk))
                 .find_map(|disk| Some((disk, disk.file_systems.first()?)))?;
             let sentence = format!(
                 "buffered writes to {} are not limited: {kind} does not say whose they are",
@@ -116,6 +121,24 @@ fn without_attribution(host: &Host) -> Vec<Found> {
             Some(Found::new(node, &["io.max"], sentence))
         })
         .collect()
+}
+
+/// Names of the disks that have a file system which attributes writeback, or are below one that has.
+fn attributing<'h>(host: &'h Host) -> HashSet<&'h str> {
+    let attributes = |kind: &String| ATTRIBUTING.contains(&kind.as_str());
+    let mut seen = HashSet::new();
+    for disk in host.snapshot.disks.iter().filter(|disk| disk.file_systems.iter().any(attributes)) {
+        host.stack(disk, &mut seen);
+    }
+    seen
+}
+
+/// Whether all file systems that are known of a disk are for booting, as an EFI partition is. Others of the disk are then
+/// not known.
+fn is_for_boot(disk: &Disk) -> bool {
+    let is_below =
+        |path: &String| ["/boot", "/efi"].iter().any(|folder| Path::new(path).starts_with(folder));
+    !disk.mounted.is_empty() && disk.mounted.iter().all(is_below)
 }
 
 #[cfg(test)]
@@ -164,5 +187,27 @@ mod tests {
         assert!(found.sentence.contains("vfat does not say"), "{found:?}");
         host("vfat xfs", "8:0 wiops=100").silent("A-FS-NO-CGWB");
         host("vfat", "8:0 riops=100 wiops=max").silent("A-FS-NO-CGWB");
+    }
+
+    /// As on a host with the system of LVM or LUKS beside an EFI partition, and on one with nothing known beside it.
+    #[test]
+    fn a_file_system_on_top_of_the_disk_attributes_too() {
+        let host = |upper: &str, mounted: &str| {
+            let (upper, mounted) = (vec![upper.to_owned()], vec![mounted.to_owned()]);
+            Fake::v2()
+                .disk("sda", "8:0", "[none]")
+                .stacked("dm-0", "253:0", &["sda2"])
+                .stacked("dm-1", "253:1", &["dm-0"])
+                .change(|host| {
+                    host.disks[0].partitions.insert("sda2".to_owned(), "8:2".to_owned());
+                    host.disks[0].file_systems = vec!["vfat".to_owned()];
+                    host.disks[0].mounted = mounted;
+                    host.disks[2].file_systems = upper;
+                })
+                .group("/g", &[("io.max", "8:0 wbps=1048576")])
+        };
+        host("ext4", "/data").silent("A-FS-NO-CGWB");
+        host("ntfs", "/data").only("A-FS-NO-CGWB");
+        host("ntfs", "/boot/efi").silent("A-FS-NO-CGWB");
     }
 }

@@ -1,7 +1,11 @@
 //! Weights of I/O: which of the two mechanisms divides a disk, and which file it reads.
 
-use crate::devices::with_schedulers;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use crate::devices::{MOST_NAMED, names, with_schedulers};
 use crate::finding::{Class, Reading};
+use crate::places::COSTS;
 use crate::rule::{Found, Host, Rule};
 use crate::settings::is_set;
 use crate::snapshot::Disk;
@@ -25,7 +29,8 @@ pub(super) static RULES: &[Rule] = &[
         code: "A-IOCOST-OFF",
         class: Class::CannotAct,
         condition: "`io.weight` is set, `io.bfq.weight` is not, and `io.cost.qos` of the root has no line with \
-                    `enable=1` for a disk that the group uses, which is not under bfq either",
+                    `enable=1` for a disk that the group uses, which is not under bfq either; not in a container, which does not \
+                    see the root",
         versions: "v2, Linux 5.4",
         meaning: "`io.weight` is read by io.cost alone, which is off for this disk",
         remedy: "echo 'MAJOR:MINOR enable=1' > io.cost.qos of the root, after `io.cost.model` was measured",
@@ -74,61 +79,69 @@ fn nodes<'h>(host: &'h Host) -> impl Iterator<Item = Node<'h>> {
 fn plain<'h>(host: &'h Host, disks: &[&'h Disk]) -> Vec<&'h Disk> {
     let stacked = disks.iter().filter(|disk| !disk.slaves.is_empty());
     let images = disks.iter().filter_map(|disk| host.disk(disk.image_on.as_deref()?));
-    let below: Vec<&str> = stacked
+    let below: HashSet<&str> = stacked
         .flat_map(|disk| host.bottom(disk))
         .chain(images.flat_map(|disk| std::iter::once(disk).chain(host.bottom(disk))))
         .map(|disk| disk.name.as_str())
         .collect();
-    let is_plain = |disk: &&&Disk| disk.slaves.is_empty() && !below.contains(&disk.name.as_str());
+    let is_plain = |disk: &&&Disk| disk.slaves.is_empty() && !below.contains(disk.name.as_str());
     disks.iter().filter(is_plain).copied().collect()
 }
 
 fn scheduler(host: &Host) -> Vec<Found> {
-    nodes(host).filter_map(|node| no_bfq(host, node, bfq_file(node)?)).collect()
+    // Where the disks of a group are not known, it is certain only if no disk is under bfq.
+    let has_none = !host.usable().any(|disk| is_bfq(&disk));
+    let nowhere = Some(host.schedulers()).filter(|disks| has_none && !disks.is_empty());
+    let find = |node| no_bfq(host, node, bfq_file(node)?, nowhere.as_ref());
+    nodes(host).filter_map(find).collect()
 }
 
-fn no_bfq(host: &Host, node: Node, file: &str) -> Option<Found> {
+fn no_bfq(host: &Host, node: Node, file: &str, nowhere: Option<&Rc<[Reading]>>) -> Option<Found> {
     let used = host.used(node);
     let value = node.text(file)?.replace('\n', ", ");
     if used.disks.is_empty() {
-        let usable: Vec<&Disk> = host.usable().collect();
-        if usable.is_empty() || usable.iter().any(is_bfq) {
-            return None;
-        }
+        let schedulers = nowhere?;
         let sentence = format!("{file} {value} does nothing: no disk of this machine is under bfq");
-        let readings = usable.iter().map(|disk| disk.reading());
-        return Some(Found::new(node, &[file], sentence).and_all(readings));
+        return Some(Found::new(node, &[file], sentence).and_shared(schedulers));
     }
-    let is_dead = |disk: &&Disk| !is_bfq(disk) && host.iocost(disk).is_none();
+    // Where io.cost cannot be seen, it may read the other file.
+    let is_read_elsewhere = |disk: &Disk| !host.has_no_iocost(disk) && is_set(node, "io.weight");
+    let is_dead =
+        |disk: &&Disk| !is_bfq(disk) && host.iocost(disk).is_none() && !is_read_elsewhere(disk);
     let dead: Vec<&Disk> = plain(host, &used.disks).into_iter().filter(is_dead).collect();
     if dead.is_empty() {
         return None;
     }
     let sentence = format!("{file} {value} does nothing on {}", with_schedulers(&dead));
-    let readings = used.reading.into_iter().chain(dead.iter().map(|disk| disk.reading()));
+    let readings =
+        used.reading.into_iter().chain(dead.iter().take(MOST_NAMED).map(|disk| disk.reading()));
     Some(Found::new(node, &[file], sentence).and_all(readings))
 }
 
-fn iocost_off(host: &Host) -> Vec<Found> {
-    let set = nodes(host).filter(|node| is_set(*node, "io.weight") && bfq_file(*node).is_none());
-    set.filter_map(|node| no_iocost(host, node)).collect()
+/// Whether neither mechanism divides a disk.
+fn is_undivided(host: &Host, disk: &Disk) -> bool {
+    !is_bfq(&disk) && host.has_no_iocost(disk)
 }
 
-fn no_iocost(host: &Host, node: Node) -> Option<Found> {
-    let used = host.used(node);
-    let is_dead = |disk: &&Disk| !is_bfq(disk) && host.iocost(disk).is_none();
-    let disks = match used.disks.is_empty() {
-        true => host.usable().collect(),
-        false => plain(host, &used.disks),
-    };
-    let dead: Vec<&Disk> = disks.iter().copied().filter(is_dead).collect();
+fn iocost_off(host: &Host) -> Vec<Found> {
+    let usable: Vec<&Disk> = host.usable().collect();
     // Without knowing the disks, one that obeys may be the one that matters.
-    if dead.is_empty() || used.disks.is_empty() && dead.len() < disks.len() {
+    let nowhere = usable.iter().all(|disk| is_undivided(host, disk)).then_some(&usable[..]);
+    let set = nodes(host).filter(|node| is_set(*node, "io.weight") && bfq_file(*node).is_none());
+    set.filter_map(|node| no_iocost(host, node, nowhere)).collect()
+}
+
+fn no_iocost(host: &Host, node: Node, nowhere: Option<&[&Disk]>) -> Option<Found> {
+    let used = host.used(node);
+    let own = plain(host, &used.disks).into_iter().filter(|disk| is_undivided(host, disk));
+    let own: Vec<&Disk> = own.collect();
+    let dead = if used.disks.is_empty() { nowhere? } else { &own[..] };
+    if dead.is_empty() {
         return None;
     }
-    let names: Vec<&str> = dead.iter().map(|disk| disk.name.as_str()).collect();
-    let sentence = format!("io.weight does nothing on {}: io.cost is off for it", names.join(", "));
-    let off = host.v2_of("io")?.top()?.reading("io.cost.qos");
+    let names = names(dead, |disk| disk.name.clone());
+    let sentence = format!("io.weight does nothing on {names}: io.cost is off for it");
+    let off = host.v2_of("io")?.top()?.reading(COSTS);
     Some(Found::new(node, &["io.weight"], sentence).and_all(used.reading).and(off))
 }
 
@@ -149,7 +162,9 @@ fn wrong(host: &Host, node: Node) -> Option<Found> {
     let bottoms: Vec<&Disk> = used.disks.iter().flat_map(|disk| host.bottom(disk)).collect();
     let (disk, by): (&Disk, Reading) = bottoms.iter().find_map(|disk| match host.iocost(disk) {
         Some(reading) if for_bfq && !is_bfq(disk) => Some((*disk, reading)),
-        None if for_iocost && is_bfq(disk) => Some((*disk, disk.reading())),
+        None if for_iocost && is_bfq(disk) && host.has_no_iocost(disk) => {
+            Some((*disk, disk.reading()))
+        }
         _ => None,
     })?;
     let (file, other, mechanism) = match for_bfq {
@@ -170,7 +185,7 @@ fn stacked(host: &Host) -> Vec<Found> {
 fn on_stack(host: &Host, node: Node) -> Option<Found> {
     let file = bfq_file(node).or_else(|| is_set(node, "io.weight").then_some("io.weight"))?;
     let used = host.used(node);
-    let is_dead = |disk: &&Disk| !is_bfq(disk) && host.iocost(disk).is_none();
+    let is_dead = |disk: &&Disk| is_undivided(host, disk);
     let (top, dead) = used.disks.iter().filter(|disk| !disk.slaves.is_empty()).find_map(|top| {
         let dead: Vec<&Disk> = host.bottom(top).into_iter().filter(is_dead).collect();
         (!dead.is_empty()).then_some((*top, dead))
@@ -180,7 +195,7 @@ fn on_stack(host: &Host, node: Node) -> Option<Found> {
         top.name,
         with_schedulers(&dead)
     );
-    let readings = dead.iter().map(|disk| disk.reading());
+    let readings = dead.iter().take(MOST_NAMED).map(|disk| disk.reading());
     Some(
         Found::new(node, &[file], sentence)
             .and_all(used.reading)
@@ -310,5 +325,47 @@ mod tests {
         assert!(!sentence.contains("sdb"), "{sentence}");
         host("[none] bfq").silent("A-SCHEDULER");
         host("none [bfq]").silent("A-STACKED");
+    }
+
+    /// `io.cost.qos` exists in the root of the hierarchy alone, which a container does not see.
+    #[test]
+    fn in_a_container_io_cost_is_not_known_to_be_off() {
+        let on = |stat: &str, scheduler: &str, file: &str| {
+            Fake::v2()
+                .disk("sda", "8:0", scheduler)
+                .stacked("dm-0", "253:0", &["sda"])
+                .group("/g", &[(file, "default 200"), ("io.stat", stat)])
+                .change(|host| host.hierarchies[0].is_whole = false)
+        };
+        let inside = |scheduler: &str, file: &str| on("8:0 rbytes=1", scheduler, file);
+        on("8:0 rbytes=1\n253:0 rbytes=1", "[none]", "io.weight").silent("A-STACKED");
+        for code in ["A-IOCOST-OFF", "A-WRONG-FILE"] {
+            inside("[none]", "io.weight").silent(code);
+            inside("[bfq]", "io.weight").silent(code);
+        }
+        let both = inside("[none]", "io.bfq.weight").also("io.weight", "default 200");
+        both.silent("A-SCHEDULER");
+        inside("[none]", "io.bfq.weight").only("A-SCHEDULER");
+        let audit = crate::audit(&inside("[none]", "io.weight").snapshot());
+        assert!(audit.not_looked_at.iter().any(|line| line.contains("io.cost")), "{audit:?}");
+    }
+
+    /// A snapshot from elsewhere may have 10 000 disks and 20 000 groups.
+    #[test]
+    fn a_finding_about_all_disks_names_only_the_first() {
+        let host = |file: &str| {
+            let fake = (0..100).fold(Fake::v2(), |fake, at| {
+                fake.disk(&format!("d{at}"), &format!("8:{at}"), "[none]")
+            });
+            let stat: String = (0..100).map(|at| format!("8:{at} rbytes=1\n")).collect();
+            fake.group("/g", &[(file, "default 800")])
+                .group("/h", &[(file, "default 800"), ("io.stat", &stat)])
+        };
+        for (code, file) in [("A-SCHEDULER", "io.bfq.weight"), ("A-IOCOST-OFF", "io.weight")] {
+            let audit = crate::audit(&host(file).snapshot());
+            let found: Vec<_> = audit.findings.iter().filter(|one| one.code == code).collect();
+            assert_eq!(found.len(), 2, "{audit:?}");
+            assert!(found.iter().all(|one| one.readings.len() <= 18 && one.sentence.len() < 400));
+        }
     }
 }

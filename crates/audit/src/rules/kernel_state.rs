@@ -1,5 +1,7 @@
 //! What the kernel itself has in the way of weights: schedulers by BPF, and a known defect.
 
+use std::rc::Rc;
+
 use crate::finding::{Class, Reading};
 use crate::known::REWEIGHT;
 use crate::rule::{Found, Host, Rule};
@@ -50,14 +52,17 @@ fn sched_ext(host: &Host) -> Vec<Found> {
         return Vec::new();
     }
     let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
-    let readings = [STATE, ALL, NAME].map(|file| Reading::new(file, host.file(file).unwrap_or("")));
+    let readings: Rc<[Reading]> =
+        [STATE, ALL, NAME].map(|file| Reading::new(file, host.file(file).unwrap_or(""))).into();
+    // Names of schedulers have at most 128 bytes (SCX_OPS_NAME_LEN), those of a made-up snapshot have more.
+    let name: String = name.chars().take(128).collect();
     tree.nodes()
         .filter_map(|node| {
             let file = settings(node).find(|file| ["cpu.weight", "cpu.shares"].contains(file))?;
             let sentence = format!(
                 "{file} is ignored: the loaded scheduler, {name}, takes no weights of groups"
             );
-            Some(Found::new(node, &[file], sentence).and_all(readings.clone()))
+            Some(Found::new(node, &[file], sentence).and_shared(&readings))
         })
         .collect()
 }
@@ -113,6 +118,19 @@ mod tests {
         assert!(found.sentence.contains("lavd_1.0.17, takes no weights"));
         host("enabled", "flatcg").silent("A-SCHED-EXT");
         host("disabled", "lavd").silent("A-SCHED-EXT");
+    }
+
+    /// A snapshot from elsewhere may have 20 000 groups, for each of which the name would be repeated.
+    #[test]
+    fn a_name_longer_than_any_is_cut() {
+        let found = Fake::v2()
+            .host_file("/sys/kernel/sched_ext/state", "enabled")
+            .host_file("/sys/kernel/sched_ext/switch_all", "1")
+            .host_file("/sys/kernel/sched_ext/root/ops", &"x".repeat(60_000))
+            .group("/g", &[("cpu.weight", "400")])
+            .only("A-SCHED-EXT");
+        assert!(found.sentence.len() < 300 && found.readings.len() == 4, "{found:?}");
+        assert!(found.readings.iter().all(|reading| reading.value.len() < 5000));
     }
 
     /// A flat group and one below it, so many threads in each, on a kernel; the sets of CPUs of the first.

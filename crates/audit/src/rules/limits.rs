@@ -11,17 +11,19 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-ABOVE-ANCESTOR",
         class: Class::CannotAct,
-        condition: "a limit (`cpu.max`, `memory.max`, `pids.max`) is not below that of a group above",
+        condition: "a limit (`cpu.max`, `memory.max`, `memory.swap.max`, `pids.max`) is above that of a group above",
         versions: "v2; memory and pids on v1 too, where the kernel refuses such a quota of CPU",
-        meaning: "the group above reaches its limit first or at the same time",
+        meaning: "the group above reaches its limit first; equal limits act, since the kernel charges a group before those above it",
         remedy: "lower it, or raise that of the group above",
-        source: "kernel/sched/core.c (tg_cfs_schedulable_down); cgroup-v2.rst, \"Limits\"",
+        source: "mm/page_counter.c (page_counter_try_charge); kernel/cgroup/pids.c (pids_try_charge); kernel/sched/core.c \
+                 (tg_cfs_schedulable_down); cgroup-v2.rst, \"Limits\"",
         find: above_ancestor,
     },
     Rule {
         code: "A-ABOVE-HOST",
         class: Class::CannotAct,
-        condition: "`cpu.max` allows as many CPUs as the group may run on or more, or `memory.max` is not below `MemTotal`",
+        condition: "`cpu.max` allows as many CPUs as the group may run on or more, or `memory.max` is not below `MemTotal`; in a \
+                    container it must be above, since an equal one may be what lxcfs shows as `MemTotal`",
         versions: "all",
         meaning: "the machine has no more than that to give",
         remedy: "lower it, or remove it to say that there is none",
@@ -68,7 +70,7 @@ fn number_above(node: Node, file: &str) -> Option<Found> {
         above.path(),
         shown(tightest)
     );
-    (own >= tightest).then(|| Found::new(node, &[file], sentence).and(above.reading(file)))
+    (own > tightest).then(|| Found::new(node, &[file], sentence).and(above.reading(file)))
 }
 
 /// CPUs that a group may use by its own quota.
@@ -93,8 +95,7 @@ fn quota_above(node: Node) -> Option<Found> {
         above.path(),
         cpus(tightest)
     );
-    (own >= tightest)
-        .then(|| Found::new(node, &["cpu.max"], sentence).and(above.reading("cpu.max")))
+    (own > tightest).then(|| Found::new(node, &["cpu.max"], sentence).and(above.reading("cpu.max")))
 }
 
 fn above_host(host: &Host) -> Vec<Found> {
@@ -146,7 +147,9 @@ fn more_than_the_memory(host: &Host, node: Node) -> Option<Found> {
     let own = limit_of(node, file)?;
     let sentence = format!("{file} {} cannot act: the machine has {}", amount(own), amount(memory));
     let reading = Reading::new("/proc/meminfo", format!("MemTotal: {} kB", memory / 1024));
-    (own >= memory).then(|| Found::new(node, &[file], sentence).and(reading))
+    // What /proc/meminfo of a container calls the memory of the machine may be this very limit.
+    let most = if node.tree.hierarchy.is_whole { memory } else { memory.saturating_add(1) };
+    (own >= most).then(|| Found::new(node, &[file], sentence).and(reading))
 }
 
 /// A number of CPUs with as many digits as it needs, at most two.
@@ -170,12 +173,17 @@ mod tests {
         assert_eq!(cpu.sentence, "cpu.max (4 CPUs) cannot act: /p above it has 2");
         let memory = below("memory.max", "1048576", "2097152").only("A-ABOVE-ANCESTOR");
         assert_eq!(memory.sentence, "memory.max 2 MiB cannot act: /p above it has 1 MiB");
-        below("pids.max", "10", "10").only("A-ABOVE-ANCESTOR");
+        below("pids.max", "10", "11").only("A-ABOVE-ANCESTOR");
         for (file, above, own) in [
             ("cpu.max", "200000 100000", "10000 10000"),
             ("cpu.max", "max 100000", "400000 100000"),
             ("memory.max", "2097152", "1048576"),
             ("pids.max", "10", "9"),
+            // The kernel charges from the group upwards: of equal limits the group's own is reached.
+            ("cpu.max", "200000 100000", "200000 100000"),
+            ("memory.max", "268435456", "268435456"),
+            ("memory.swap.max", "0", "0"),
+            ("pids.max", "10", "10"),
         ] {
             below(file, above, own).silent("A-ABOVE-ANCESTOR");
         }
@@ -206,5 +214,16 @@ mod tests {
             (count("0-3,8"), count(""), count("3-1"), count("x")),
             (Some(5), None, None, None)
         );
+    }
+
+    /// As under lxcfs, which shows the limit of the container as the memory of the machine.
+    #[test]
+    fn in_a_container_memory_that_equals_the_limit_is_that_limit() {
+        let inside = |bytes: &str| {
+            let fake = Fake::v2().top("memory.max", bytes);
+            fake.change(|host| host.hierarchies[0].is_whole = false)
+        };
+        inside("17179869184").silent("A-ABOVE-HOST");
+        inside("17179869185").only("A-ABOVE-HOST");
     }
 }

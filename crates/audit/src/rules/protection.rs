@@ -35,13 +35,22 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-CROSSED",
         class: Class::CannotAct,
-        condition: "`memory.min` or `memory.low` is above `memory.high` or `memory.max` of the group or of one \
-                    above, or `memory.high` is not below `memory.max`",
+        condition: "`memory.high` is not below `memory.max`",
         versions: "v2",
-        meaning: "the lower of the two is reached first, and what is beyond never",
-        remedy: "bring them into the order min <= low < high < max",
+        meaning: "`memory.max` is reached first, and `memory.high` never",
+        remedy: "lower memory.high below memory.max",
         source: "cgroup-v2.rst, \"Memory Interface Files\"",
-        find: crossed,
+        find: high_above_max,
+    },
+    Rule {
+        code: "A-FLOOR-CAPPED",
+        class: Class::MeansElse,
+        condition: "`memory.min` or `memory.low` is a number above `memory.high` or `memory.max` of the group or of one above",
+        versions: "v2",
+        meaning: "the group can never use as much: all that it has is protected, and what the number has beyond the limit means nothing",
+        remedy: "none needed; `max` says the same without a number",
+        source: "mm/page_counter.c (effective_protection: the lesser of use and protection counts)",
+        find: capped,
     },
 ];
 
@@ -116,17 +125,27 @@ fn shared(node: Node, file: &str, effective: u64) -> Option<Found> {
     Some(Found::new(node, &files, sentence).and(parent.reading(file)))
 }
 
-fn crossed(host: &Host) -> Vec<Found> {
+fn high_above_max(host: &Host) -> Vec<Found> {
     let Some(tree) = host.v2_of("memory") else { return Vec::new() };
-    tree.nodes()
-        .filter_map(|node| floor_above_limit(node).or_else(|| high_above_max(node)))
-        .collect()
+    tree.nodes().filter_map(never_high).collect()
 }
 
-/// A limit of the group or of one above that is lower than its protection.
+fn never_high(node: Node) -> Option<Found> {
+    let (high, max) = (limit_of(node, "memory.high")?, limit_of(node, "memory.max")?);
+    let sentence =
+        format!("memory.high {} is never reached: memory.max is {}", amount(high), amount(max));
+    (high >= max).then(|| Found::new(node, &["memory.high", "memory.max"], sentence))
+}
+
+fn capped(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
+    tree.nodes().filter_map(floor_above_limit).collect()
+}
+
+/// A limit of the group or of one above that is lower than its protection. `max` is no number: it means the whole group.
 fn floor_above_limit(node: Node) -> Option<Found> {
     for file in FILES {
-        let Some(own) = set(node, file).filter(|bytes| *bytes > 0) else { continue };
+        let Some(own) = limit_of(node, file) else { continue };
         for group in std::iter::once(node).chain(node.ancestors()) {
             for limit in ["memory.max", "memory.high"] {
                 let Some(at) = limit_of(group, limit).filter(|at| *at < own) else { continue };
@@ -141,13 +160,6 @@ fn floor_above_limit(node: Node) -> Option<Found> {
         }
     }
     None
-}
-
-fn high_above_max(node: Node) -> Option<Found> {
-    let (high, max) = (limit_of(node, "memory.high")?, limit_of(node, "memory.max")?);
-    let sentence =
-        format!("memory.high {} is never reached: memory.max is {}", amount(high), amount(max));
-    (high >= max).then(|| Found::new(node, &["memory.high", "memory.max"], sentence))
 }
 
 fn limit_of(node: Node, file: &str) -> Option<u64> {
@@ -235,15 +247,40 @@ mod tests {
     #[test]
     fn limits_below_protection_or_beyond_the_hard_limit_are_crossed() {
         let host = |files: &[(&str, &str)]| Fake::v2().group("/g", files);
-        let crossed = host(&[("memory.low", &of(2)), ("memory.max", &of(1))]).only("A-CROSSED");
-        assert!(crossed.sentence.contains("memory.low 2 MiB can never be used up"));
-        host(&[("memory.low", &of(1)), ("memory.max", &of(2))]).silent("A-CROSSED");
+        let capped = host(&[("memory.low", &of(2)), ("memory.max", &of(1))]).only("A-FLOOR-CAPPED");
+        assert!(capped.sentence.contains("memory.low 2 MiB can never be used up"));
+        host(&[("memory.low", &of(1)), ("memory.max", &of(2))]).silent("A-FLOOR-CAPPED");
         let high = host(&[("memory.high", &of(2)), ("memory.max", &of(1))]).only("A-CROSSED");
         assert_eq!(high.sentence, "memory.high 2 MiB is never reached: memory.max is 1 MiB");
         host(&[("memory.high", "max"), ("memory.max", &of(1))]).silent("A-CROSSED");
         let above = Fake::v2()
             .group("/p", &[("memory.max", &of(1))])
             .group("/p/g", &[("memory.min", &of(2))]);
-        assert!(above.only("A-CROSSED").sentence.contains("memory.max of /p is 1 MiB"));
+        assert!(above.only("A-FLOOR-CAPPED").sentence.contains("memory.max of /p is 1 MiB"));
+    }
+
+    /// The groups above may leave it more than its file says.
+    #[test]
+    fn in_a_container_recursive_protection_from_above_is_unknown() {
+        let host = |top: &str| {
+            Fake::v2()
+                .option("memory_recursiveprot")
+                .top("memory.low", top)
+                .top("memory.current", &of(1024))
+                .group("/s", &[("memory.low", "0"), ("memory.current", &of(900))])
+                .group("/s/u", &[("memory.low", &of(64)), ("memory.current", &of(100))])
+                .change(|host| host.hierarchies[0].is_whole = false)
+        };
+        host(&of(1024)).silent("A-ANCESTOR");
+        host("0").silent("A-ANCESTOR");
+    }
+
+    #[test]
+    fn a_protection_above_a_limit_protects_the_whole_group() {
+        let host =
+            |low: &str| Fake::v2().group("/g", &[("memory.low", low), ("memory.max", &of(1024))]);
+        host("max").silent("A-CROSSED");
+        host("max").silent("A-FLOOR-CAPPED");
+        host(&of(2048)).silent("A-CROSSED");
     }
 }

@@ -11,11 +11,12 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-SWAP-NONE",
         class: Class::CannotAct,
-        condition: "`memory.swap.max` or `memory.swap.high` is set, above 0, and `SwapTotal` is 0",
+        condition: "`memory.swap.max`, `memory.swap.high` or `memory.zswap.max` is set, above 0, and `SwapTotal` is 0; or the last of \
+                    them, and zswap is off (`/sys/module/zswap/parameters/enabled`)",
         versions: "v2",
-        meaning: "there is no swap to limit",
-        remedy: "none needed; the limit acts as soon as swap is added",
-        source: "cgroup-v2.rst, \"memory.swap.max\"",
+        meaning: "there is no swap, or no zswap, to limit",
+        remedy: "none needed; the limit acts as soon as there is",
+        source: "cgroup-v2.rst, \"memory.swap.max\", \"memory.zswap.max\"; mm/zswap.c (zswap_store)",
         find: no_swap,
     },
     Rule {
@@ -47,14 +48,22 @@ fn total(host: &Host) -> Option<(u64, Reading)> {
 }
 
 fn no_swap(host: &Host) -> Vec<Found> {
-    let (Some(tree), Some((0, reading))) = (host.v2_of("memory"), total(host)) else {
-        return Vec::new();
+    const ENABLED: &str = "/sys/module/zswap/parameters/enabled";
+    const FILES: [&str; 3] = ["memory.swap.max", "memory.swap.high", "memory.zswap.max"];
+    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
+    // What zswap compresses has its place in swap too.
+    let no_swap = total(host).filter(|(swap, _)| *swap == 0);
+    let no_zswap = host.file(ENABLED).filter(|text| *text == "N");
+    let (files, why, reading) = match (no_swap, no_zswap) {
+        (Some((_, reading)), _) => (&FILES[..], "this machine has no swap", reading),
+        (None, Some(text)) => (&FILES[2..], "zswap is off", Reading::new(ENABLED, text)),
+        (None, None) => return Vec::new(),
     };
     tree.nodes()
         .filter_map(|node| {
             let limits = |file: &&str| is_set(node, file) && node.number(file) != Some(0);
-            let file = ["memory.swap.max", "memory.swap.high"].into_iter().find(limits)?;
-            let sentence = format!("{file} cannot act: this machine has no swap");
+            let file = files.iter().copied().find(limits)?;
+            let sentence = format!("{file} cannot act: {why}");
             Some(Found::new(node, &[file], sentence).and(reading.clone()))
         })
         .collect()
@@ -139,5 +148,17 @@ mod tests {
             |limit: &str| Fake::v1("memory").group("/g", &[("memory.soft_limit_in_bytes", limit)]);
         host("1048576").only("A-SOFT-LIMIT");
         host("9223372036854771712").silent("A-SOFT-LIMIT");
+    }
+
+    #[test]
+    fn a_limit_of_zswap_needs_zswap() {
+        let host = |enabled: &str, limit: &str| {
+            Fake::v2()
+                .host_file("/sys/module/zswap/parameters/enabled", enabled)
+                .group("/g", &[("memory.zswap.max", limit)])
+        };
+        assert!(host("N\n", "1048576").only("A-SWAP-NONE").sentence.contains("zswap is off"));
+        host("Y\n", "1048576").silent("A-SWAP-NONE");
+        host("N\n", "0").silent("A-SWAP-NONE");
     }
 }

@@ -13,8 +13,8 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-NOT-ENABLED",
         class: Class::Weakened,
-        condition: "a slice, or the top, offers cpu or memory in `cgroup.controllers`, does not name it in \
-                    `cgroup.subtree_control`, and two groups below have threads; io, if the slice has a weight of it",
+        condition: "a slice, or the top of a container, has a weight of cpu or io, or a protection of memory, offers the controller in \
+                    `cgroup.controllers`, does not name it in `cgroup.subtree_control`, and two groups below have threads",
         versions: "v2",
         meaning: "the groups below have neither weights nor limits of this controller; for cpu their threads compete one by one",
         remedy: "echo +NAME > cgroup.subtree_control; for systemd a setting of the controller on a unit below, or \
@@ -79,8 +79,8 @@ fn missing(node: Node) -> Option<Found> {
     let (offered, enabled) =
         (node.text("cgroup.controllers")?, node.text("cgroup.subtree_control")?);
     let has = |text: &str, name: &str| text.split_whitespace().any(|word| word == name);
-    // Most disks divide nothing by weight, and systemd enables io only where it is asked to.
-    let names = ["cpu", "memory", "io"].into_iter().filter(|name| *name != "io" || weighs_io(node));
+    // systemd enables a controller only where a unit has a setting of it: where nobody set anything, nothing is lost.
+    let names = ["cpu", "memory", "io"].into_iter().filter(|name| is_set_for(node, name));
     let missing: Vec<&str> =
         names.filter(|name| has(offered, name) && !has(enabled, name)).collect();
     let below = node.children().filter(|child| child.threads_below().is_some_and(|all| all > 0));
@@ -99,8 +99,14 @@ fn missing(node: Node) -> Option<Found> {
     Some(Found::new(node, &["cgroup.subtree_control", "cgroup.controllers"], sentence))
 }
 
-fn weighs_io(node: Node) -> bool {
-    ["io.weight", "io.bfq.weight"].into_iter().any(|file| is_set(node, file))
+/// Whether a group has a setting of a controller that is to be divided among the groups below. Limits bind them all together.
+fn is_set_for(node: Node, controller: &str) -> bool {
+    let files = match controller {
+        "cpu" => &["cpu.weight", "cpu.idle"],
+        "memory" => &["memory.min", "memory.low"],
+        _ => &["io.weight", "io.bfq.weight"],
+    };
+    files.iter().any(|file| is_set(node, file))
 }
 
 /// Whether a group holds the units or containers of several owners: the top, and slices.
@@ -196,19 +202,26 @@ mod tests {
 
     #[test]
     fn a_controller_that_a_slice_does_not_hand_down_divides_nothing() {
-        let host = |enabled: &str| {
-            let files = [("cgroup.controllers", "cpu memory"), ("cgroup.subtree_control", enabled)];
+        let host = |enabled: &str, weight: &str| {
+            let files = [
+                ("cgroup.controllers", "cpu memory"),
+                ("cgroup.subtree_control", enabled),
+                ("cpu.weight", weight),
+            ];
             Fake::v2()
                 .group_of("/system.slice", 0, &files)
                 .group_of("/system.slice/a.service", 40, &[])
                 .group("/system.slice/b.service", &[])
         };
-        let found = host("memory").only("A-NOT-ENABLED");
+        let found = host("memory", "300").only("A-NOT-ENABLED");
         assert_eq!(
             found.sentence,
             "cpu is not enabled for its 2 groups: their 41 threads are not divided"
         );
-        host("cpu memory").silent("A-NOT-ENABLED");
+        host("cpu memory", "300").silent("A-NOT-ENABLED");
+        // As systemd leaves system.slice where no unit has a setting.
+        host("memory", "100").silent("A-NOT-ENABLED");
+        host("cpu", "300").silent("A-NOT-ENABLED");
     }
 
     #[test]

@@ -3,16 +3,26 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
+use assay_facts::Available;
 use assay_facts::owner::{Claimant, WrittenClaimant};
 use serde::{Deserialize, Deserializer};
 
-use super::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS, SCHEMA, Snapshot};
+use super::{Disk, Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS, SCHEMA, Snapshot};
 
 /// Hierarchies that a host can have: one for each v1 controller, named ones, and cgroup2.
 const MAX_HIERARCHIES: usize = 64;
 
 /// Block devices that are read at most.
 const MAX_DISKS: usize = 10_000;
+
+/// Partitions of a disk, and devices of which it is made, at most.
+const MAX_PARTS: usize = 4096;
+
+/// Bytes of a path at most (PATH_MAX), and of names and other short texts, some of which findings repeat for each group.
+const MAX_NAME: usize = 4096;
+
+/// Bytes of a disk's name and of the line of its schedulers: 32 and some 40 on a host.
+const MAX_OF_DISK: usize = 256;
 
 /// Why a document is not a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,11 +58,69 @@ impl Snapshot {
             return Err(Refused("it has more hierarchies or disks than any host".to_owned()));
         }
         snapshot.hierarchies.iter().try_for_each(check)?;
+        snapshot.disks.iter().try_for_each(check_disk)?;
+        check_texts(&snapshot)?;
         Ok(snapshot)
     }
 }
 
+/// Texts outside of groups.
+fn check_texts(snapshot: &Snapshot) -> Result<(), Refused> {
+    let machine = &snapshot.machine;
+    let files = machine.files.values().any(|text| is_longer(text, MAX_FILE as usize));
+    let of_machine = [&machine.name, &machine.kernel, &machine.cpus];
+    let mut short =
+        snapshot.names.keys().chain(snapshot.names.values()).chain([&snapshot.taken_at]);
+    // Every group of a claimant has it in its owner.
+    let is_long = |by: &Claimant| by.to_string().len() > MAX_NAME;
+    if files
+        || of_machine.into_iter().any(|text| is_longer(text, MAX_NAME))
+        || short.any(|text| text.len() > MAX_NAME)
+        || snapshot.delegated.values().any(is_long)
+    {
+        return Err(Refused("it has texts that are longer than any host's".to_owned()));
+    }
+    Ok(())
+}
+
+fn is_longer(text: &Available<String>, most: usize) -> bool {
+    text.value().map(String::as_str).or(text.reason()).is_some_and(|text| text.len() > most)
+}
+
+/// A stack of disks is followed down: none may be made of itself, or of another more than once.
+fn check_disk(disk: &Disk) -> Result<(), Refused> {
+    let mut made_of: HashSet<&str> = HashSet::from([disk.name.as_str()]);
+    let why = if disk.slaves.len() > MAX_PARTS || disk.partitions.len() > MAX_PARTS {
+        "has too many parts"
+    } else if disk.slaves.iter().any(|slave| !made_of.insert(slave.as_str())) {
+        "is made of itself, or of another disk twice"
+    } else if is_longer(&disk.scheduler, MAX_NAME)
+        || disk.scheduler.value().is_some_and(|line| line.len() > MAX_OF_DISK)
+        || texts(disk).any(|text| text.len() > MAX_OF_DISK)
+        || disk.mounted.iter().any(|path| path.len() as u64 > MAX_FILE)
+    {
+        "has a text that is too long"
+    } else {
+        return Ok(());
+    };
+    let name: String = disk.name.chars().take(64).collect();
+    Err(Refused(format!("disk `{name}` {why}")))
+}
+
+fn texts(disk: &Disk) -> impl Iterator<Item = &String> {
+    let lists = [&disk.slaves, &disk.holders, &disk.file_systems];
+    let some = disk.image_on.iter().chain(&disk.stack).chain([&disk.name, &disk.device]);
+    let partitions = disk.partitions.iter().flat_map(|(name, device)| [name, device]);
+    lists.into_iter().flatten().chain(some).chain(partitions)
+}
+
 fn check(hierarchy: &Hierarchy) -> Result<(), Refused> {
+    let mount = hierarchy.mount.as_os_str().len();
+    let lists = [&hierarchy.options, &hierarchy.controllers];
+    let mut texts = lists.into_iter().flatten().chain([&hierarchy.name]);
+    if mount > MAX_NAME || texts.any(|text| text.len() > MAX_NAME) {
+        return Err(Refused("a hierarchy has a text that is too long".to_owned()));
+    }
     let refuse = |why: &str| Err(Refused(format!("hierarchy `{}`: {why}", hierarchy.name)));
     if hierarchy.groups.len() > MAX_GROUPS {
         return refuse("it has too many groups");
@@ -161,5 +229,41 @@ mod tests {
     #[test]
     fn a_path_knows_what_is_above_it() {
         assert_eq!((parent("/"), parent("/a"), parent("/a/b")), (None, Some("/"), Some("/a")));
+    }
+
+    fn refused(fake: Fake) -> Option<String> {
+        let text = serde_json::to_string(&fake.snapshot()).unwrap();
+        Snapshot::parse(&text).err().map(|why| why.to_string())
+    }
+
+    #[test]
+    fn a_disk_that_is_made_of_itself_or_twice_of_another_is_refused() {
+        let stat = [("io.weight", "default 200"), ("io.stat", "1:1 rbytes=1")];
+        let host = |slaves: &[&str]| {
+            let fake = Fake::v2().disk("b", "1:2", "[none]").disk("c", "1:3", "[none]");
+            refused(fake.stacked("a", "1:1", slaves).group("/g", &stat))
+        };
+        assert!(host(&["a"; 8]).is_some_and(|why| why.contains("`a`")));
+        assert!(host(&["a"]).is_some() && host(&["b", "b"]).is_some());
+        assert_eq!(host(&["b", "c"]), None);
+    }
+
+    #[test]
+    fn texts_that_no_host_has_are_refused() {
+        let long = "x".repeat(MAX_FILE as usize + 1);
+        let ops = "/sys/kernel/sched_ext/root/ops";
+        assert!(refused(Fake::v2().host_file(ops, &long)).is_some());
+        assert!(refused(Fake::v2().host_file(ops, "scx")).is_none());
+        assert!(refused(Fake::v2().disk("sda", "8:0", &long[..5000])).is_some());
+        assert!(refused(Fake::v2().disk(&long[..5000], "8:0", "[none]")).is_some());
+        assert!(refused(Fake::v2().option(&long)).is_some());
+        let named = |name: &str| {
+            let name = Available::Value(name.to_owned());
+            Fake::v2().change(|host| host.machine.name = name)
+        };
+        assert!(refused(named(&long)).is_some() && refused(named("node1")).is_none());
+        let with_name =
+            Fake::v2().change(|host| _ = host.names.insert("0a1b".to_owned(), long.clone()));
+        assert!(refused(with_name).is_some());
     }
 }

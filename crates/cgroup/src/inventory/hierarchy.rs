@@ -19,18 +19,35 @@ pub struct Mounted {
     pub controllers: Vec<String>,
 }
 
-/// Options of a v1 mount that are not controllers (cgroups(7)).
-const NOT_CONTROLLERS: [&str; 7] =
-    ["rw", "ro", "xattr", "noprefix", "clone_children", "cpuset_v2_mode", "none"];
+/// Controllers of v1 (cgroups(7)). The other options of a mount are too many to list: security modules add theirs.
+const CONTROLLERS: [&str; 15] = [
+    "cpuset",
+    "cpu",
+    "cpuacct",
+    "blkio",
+    "memory",
+    "devices",
+    "freezer",
+    "net_cls",
+    "perf_event",
+    "net_prio",
+    "hugetlb",
+    "pids",
+    "rdma",
+    "misc",
+    "debug",
+];
 
 /// Every mounted hierarchy once: the cgroup v1 ones in mount order, then cgroup2.
 #[must_use]
 pub fn hierarchies(root: &Root) -> Vec<Mounted> {
     let table = root.mount_table().unwrap_or_default();
+    // Kernels of some distributions have more.
+    let known = root.read("/proc/cgroups").unwrap_or_default();
     let mut hierarchies: Vec<Mounted> = Vec::new();
     for mount in mountinfo::parse(&table) {
         let one = match mount.kind.as_str() {
-            "cgroup" => v1(mount),
+            "cgroup" => v1(mount, &known),
             "cgroup2" => v2(root, mount),
             _ => continue,
         };
@@ -42,9 +59,12 @@ pub fn hierarchies(root: &Root) -> Vec<Mounted> {
     hierarchies
 }
 
-fn v1(mount: Mount) -> Mounted {
-    let is_controller =
-        |word: &&String| !NOT_CONTROLLERS.contains(&word.as_str()) && !word.contains('=');
+fn v1(mount: Mount, known: &str) -> Mounted {
+    let is_known = |word: &str| {
+        let mut names = known.lines().filter_map(|line| line.split_whitespace().next());
+        CONTROLLERS.contains(&word) || names.any(|name| name == word)
+    };
+    let is_controller = |word: &&String| is_known(word);
     let words: Vec<String> = mount.options.iter().filter(is_controller).cloned().collect();
     let named = mount.options.iter().find(|word| word.starts_with("name="));
     let controllers: Vec<String> = words
@@ -65,5 +85,34 @@ fn v2(root: &Root, mount: Mount) -> Mounted {
         is_v2: true,
         mount: mount.target,
         controllers: offered.split_whitespace().map(str::to_owned).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(options: &str) -> Mounted {
+        let table = format!("30 20 0:26 / /sys/fs/cgroup/x rw - cgroup cgroup {options}\n");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("proc/self")).unwrap();
+        std::fs::write(folder.path().join("proc/self/mountinfo"), table).unwrap();
+        std::fs::write(folder.path().join("proc/cgroups"), "#subsys_name\nbeancounter\t1\t1\t1\n")
+            .unwrap();
+        hierarchies(&Root::at(folder.path())).remove(0)
+    }
+
+    /// As on hosts with SELinux.
+    #[test]
+    fn options_of_security_modules_are_no_controllers() {
+        let cpu = of("rw,seclabel,cpu,cpuacct");
+        assert_eq!(
+            (cpu.name.as_str(), cpu.controllers.join(" ").as_str()),
+            ("cpu,cpuacct", "cpu cpuacct")
+        );
+        let systemd = of("rw,seclabel,xattr,release_agent=/x,name=systemd");
+        assert_eq!((systemd.name.as_str(), systemd.controllers.len()), ("name=systemd", 0));
+        assert_eq!(of("rw,blkio").controllers, ["io"]);
+        assert_eq!(of("rw,beancounter").controllers, ["beancounter"], "of a kernel with more");
     }
 }

@@ -23,12 +23,22 @@ pub(super) fn read(root: &Root) -> Vec<Disk> {
 fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
     const SECTOR: u64 = 512;
     let directory = Path::new(BLOCK).join(name);
-    let device = text(root, directory.join("dev")).value()?.clone();
+    let own_device = text(root, directory.join("dev")).value()?.clone();
     let sectors = text(root, directory.join("size")).value().and_then(|text| text.parse().ok());
     let partitions = partitions(root, &directory, name);
     let requests = text(root, directory.join("queue/nr_requests"));
+    let mapped = text(root, directory.join("dm/name")).value().map(|name| format!("mapper/{name}"));
+    // A file system of btrfs has numbers of its own, and is found by the name of its device. Those of FUSE have any name that a user
+    // gives them.
+    let is_named = |mount: &Mount| {
+        let source = mount.source.strip_prefix("/dev/").filter(|_| mount.kind == "btrfs");
+        source.is_some_and(|source| {
+            source == name || partitions.contains_key(source) || mapped.as_deref() == Some(source)
+        })
+    };
     let is_of = |mount: &&Mount| {
-        mount.device == device || partitions.values().any(|part| *part == mount.device)
+        let device = &mount.device;
+        *device == own_device || partitions.values().any(|part| part == device) || is_named(mount)
     };
     let own: Vec<&Mount> = mounts.iter().filter(is_of).collect();
     let mut file_systems: Vec<String> = own.iter().map(|mount| mount.kind.clone()).collect();
@@ -45,7 +55,7 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
         stack: stack(root, &directory, name),
         file_systems,
         mounted: own.iter().map(|mount| mount.target.display().to_string()).collect(),
-        device,
+        device: own_device,
         partitions,
     })
 }

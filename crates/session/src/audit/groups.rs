@@ -11,12 +11,10 @@ use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
 use rustix::io::Errno;
 
+use super::open_files;
 use super::reading_order::{Next, ReadingOrder};
-use super::{open_files, threads};
+use super::threads::Tasks;
 use crate::error::Error;
-
-/// Bytes of a list of threads that are read at most.
-const MAX_THREADS: u64 = 16 << 20;
 
 /// Longer paths no system call takes (PATH_MAX).
 const LONGEST_PATH: usize = 4096;
@@ -120,22 +118,23 @@ pub(super) fn hierarchies(root: &Root) -> Vec<Hierarchy> {
         .collect()
 }
 
-/// Whether the mount shows the hierarchy from its top. In a namespace of control groups the top of the mount is
-/// shown as `/`, but lacks or has files by which the kernel tells a real top from other groups.
+/// Whether the mount shows the hierarchy from its top: the kernel gives a real top other files than groups. The table of mounts
+/// does not tell: in a namespace of control groups its own top is shown as `/`, and the host's as `/..`.
 fn is_whole(root: &Root, mount: &Mount) -> bool {
-    let is_real_top = match mount.kind.as_str() {
-        "cgroup2" => !root.exists(mount.target.join("cgroup.type")),
-        _ => root.exists(mount.target.join("release_agent")),
-    };
-    mount.root == "/" && is_real_top
+    let has = |file: &str| root.exists(mount.target.join(file));
+    match mount.kind.as_str() {
+        "cgroup2" => !has("cgroup.type") && !has("cgroup.events"),
+        _ => has("release_agent"),
+    }
 }
 
 /// Reads the groups of a hierarchy into it. A group that vanishes meanwhile is left out. What users and containers have made
 /// comes last, so that however much of it there is hides nothing of the host, and nothing of one that is another's.
 pub(super) fn read(root: &Root, owners: &Owners, hierarchy: &mut Hierarchy) {
     let has_cpu = hierarchy.controllers.iter().any(|name| name == "cpu");
+    let tasks = Tasks::new(root);
     if has_cpu && hierarchy.is_whole {
-        hierarchy.loose = Some(threads::of_users(root, &hierarchy.mount));
+        hierarchy.loose = Some(tasks.of_users(&hierarchy.mount));
     }
     // Beside each group, whether one above has a weight or quota of CPU.
     let mut order = ReadingOrder::at("/");
@@ -146,10 +145,10 @@ pub(super) fn read(root: &Root, owners: &Owners, hierarchy: &mut Hierarchy) {
         let directory = directory(&hierarchy.mount, &path);
         let Ok(entries) = root.entries(&directory) else { continue };
         unnamed += entries.unnamed;
-        let mut group = group(root, hierarchy.is_v2, &directory, path, &entries.others);
+        let mut group = group(&tasks, hierarchy.is_v2, &directory, path, &entries.others);
         is_divided |= has_cpu && OF_CPU.into_iter().any(|name| says_more(group.files.get(name)));
         if is_divided {
-            group.real_time = Some(threads::real_time(root, &directory, hierarchy.is_v2));
+            group.real_time = Some(tasks.real_time(&directory, hierarchy.is_v2));
         }
         let has_below = !entries.directories.is_empty();
         if group.path.trim_end_matches('/').split('/').count() > MAX_DEPTH {
@@ -212,7 +211,8 @@ fn directory(mount: &Path, path: &str) -> PathBuf {
     mount.join(path.trim_start_matches('/'))
 }
 
-fn group(root: &Root, is_v2: bool, directory: &Path, path: String, names: &[String]) -> Group {
+fn group(tasks: &Tasks, is_v2: bool, directory: &Path, path: String, names: &[String]) -> Group {
+    let root = tasks.root;
     let has = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
     let mut files: BTreeMap<String, Available<String>> = BTreeMap::new();
     for name in FILES.into_iter().filter(|name| has(name)) {
@@ -224,13 +224,13 @@ fn group(root: &Root, is_v2: bool, directory: &Path, path: String, names: &[Stri
             files.extend(text(root, directory, name).map(|text| (name.clone(), text)));
         }
     }
-    let threads = threads(root, directory, is_v2);
+    let threads = tasks.threads(directory, is_v2);
     let mut open_on = None;
     if path != "/" && OF_IO.into_iter().any(|name| says_more(files.get(name))) {
         for name in OF_DISKS.into_iter().filter(|name| has(name)) {
             files.extend(text(root, directory, name).map(|text| (name.to_owned(), text)));
         }
-        open_on = Some(open_files::devices(root, directory));
+        open_on = Some(open_files::devices(tasks, directory));
     }
     if says_more(files.get("memory.high")) {
         files.extend(
@@ -252,13 +252,5 @@ fn text(root: &Root, directory: &Path, name: &str) -> Option<Available<String>> 
         Ok(text) => Some(Available::Value(text)),
         Err(error) if error.is(Errno::NOENT) || error.is(Errno::NODEV) => None,
         Err(error) => Some(Available::NotAvailable(error.to_string())),
-    }
-}
-
-fn threads(root: &Root, directory: &Path, is_v2: bool) -> Available<u64> {
-    let file = if is_v2 { "cgroup.threads" } else { "tasks" };
-    match root.read_at_most(directory.join(file), MAX_THREADS) {
-        Ok(text) => Available::Value(text.lines().count() as u64),
-        Err(error) => Available::NotAvailable(error.to_string()),
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Limits {
     root: Root,
     /// Where v1 counts CPU time.
     cpuacct: Option<PathBuf>,
+    /// Whether `pids.events.local` counts what the limit of its own group refused.
+    has_own_pids: bool,
     watches: Vec<LimitWatch>,
     /// How many there are beyond [`MOST`].
     left_out: usize,
@@ -28,7 +30,10 @@ impl Limits {
             .iter()
             .find(|one| !one.is_v2 && one.controllers.iter().any(|name| name == "cpuacct"));
         let cpuacct = cpuacct.map(|one| one.mount.clone());
-        let mut limits = Self { root: root.clone(), cpuacct, watches: Vec::new(), left_out };
+        let mut options = snapshot.hierarchies.iter().flat_map(|one| &one.options);
+        let has_own_pids = !options.any(|option| option == "pids_localevents");
+        let watches = Vec::new();
+        let mut limits = Self { root: root.clone(), cpuacct, has_own_pids, watches, left_out };
         let watches: Vec<LimitWatch> = all
             .into_iter()
             .map(|setting| {
@@ -58,7 +63,7 @@ impl Limits {
         match &setting.of {
             LimitOf::Cpu => self.of_cpu(setting, group),
             LimitOf::Memory if setting.is_v2 => Counts {
-                hits: self.keyed(group, "memory.events", "max"),
+                hits: self.own_events(group, "max"),
                 level: self.number(group, "memory.current"),
                 ..Counts::default()
             },
@@ -68,12 +73,14 @@ impl Limits {
                 ..Counts::default()
             },
             LimitOf::MemoryHigh => Counts {
-                hits: self.keyed(group, "memory.events", "high"),
+                hits: self.own_events(group, "high"),
                 level: self.number(group, "memory.current"),
                 ..Counts::default()
             },
             LimitOf::Pids => Counts {
-                hits: self.keyed(group, "pids.events", "max"),
+                // Without it there is no counter: `pids.events` counts forks of this group that any limit refused, or, since
+                // Linux 6.11, what all limits below refused too.
+                hits: self.keyed(group, "pids.events.local", "max").filter(|_| self.has_own_pids),
                 level: self.number(group, "pids.current"),
                 ..Counts::default()
             },
@@ -119,6 +126,12 @@ impl Limits {
         Counts { total: Some(total as f64), ..Counts::default() }
     }
 
+    /// Events of the group itself: `memory.events` counts those of the groups below too, where the other file exists.
+    fn own_events(&self, group: &Path, key: &str) -> Option<u64> {
+        let local = self.keyed(group, "memory.events.local", key);
+        local.or_else(|| self.keyed(group, "memory.events", key))
+    }
+
     fn text(&self, group: &Path, file: &str) -> Option<String> {
         self.root.read_at_most(group.join(file), MAX_FILE).ok()
     }
@@ -129,5 +142,78 @@ impl Limits {
 
     fn keyed(&self, group: &Path, file: &str, key: &str) -> Option<u64> {
         counters::keyed(self.text(group, file)?.as_bytes(), key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use assay_contention::LimitState;
+
+    use super::*;
+    use crate::audit::take_snapshot;
+
+    /// What becomes of the only limit of `/p` between two moments, at each of which these files say something.
+    fn state(options: &str, setting: (&str, &str), ends: [&[(&str, &str)]; 2]) -> LimitState {
+        let tree = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = tree.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let (kind, name) = options.split_once(' ').unwrap();
+        write("proc/self/mountinfo", &format!("25 1 0:22 / /cg rw - {kind} {kind} {name}\n"));
+        write("cg/cgroup.controllers", "memory pids\n");
+        let group = |files: &[(&str, &str)]| {
+            files.iter().for_each(|(file, text)| write(&format!("cg/p/{file}"), text));
+        };
+        group(&[setting]);
+        group(ends[0]);
+        let root = Root::at(tree.path());
+        let mut limits = Limits::start(&root, &take_snapshot(&root).unwrap(), 0.0);
+        group(ends[1]);
+        limits.look(5.0);
+        let (rows, _) = limits.rows();
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        rows[0].state
+    }
+
+    const NONE: &str = "max 0\n";
+    const SOME: &str = "max 5\n";
+
+    #[test]
+    fn a_limit_of_memory_is_bound_by_what_it_did_itself() {
+        let becomes = |first: &[(&str, &str)], last: &[(&str, &str)]| {
+            state("cgroup2 rw", ("memory.max", "8589934592\n"), [first, last])
+        };
+        let used = ("memory.current", "1073741824\n");
+        let (all, own) = ("memory.events", "memory.events.local");
+        let first = [used, (all, NONE), (own, NONE)];
+        assert_eq!(becomes(&first, &[(all, SOME)]), LimitState::NeverNear, "a group below");
+        assert_eq!(becomes(&first, &[(all, SOME), (own, SOME)]), LimitState::Bound);
+        let older = [used, (all, NONE)];
+        assert_eq!(becomes(&older, &[(all, SOME)]), LimitState::Bound, "before Linux 5.3");
+    }
+
+    /// `pids.events` counts, by version, forks of this group that a limit above refused, or refusals in all groups below.
+    #[test]
+    fn a_limit_of_tasks_is_bound_by_what_it_did_itself() {
+        let becomes = |options: &str, first: &[(&str, &str)], last: &[(&str, &str)]| {
+            state(options, ("pids.max", "500\n"), [first, last])
+        };
+        let used = ("pids.current", "40\n");
+        let (all, own) = ("pids.events", "pids.events.local");
+        let older = [used, (all, NONE)];
+        for options in ["cgroup2 rw", "cgroup rw,pids"] {
+            assert_eq!(becomes(options, &older, &[(all, SOME)]), LimitState::NeverNear);
+        }
+        let first = [used, (all, NONE), (own, NONE)];
+        let below = becomes("cgroup2 rw", &first, &[(all, SOME)]);
+        assert_eq!(below, LimitState::NeverNear);
+        let itself = [(all, SOME), (own, SOME)];
+        assert_eq!(becomes("cgroup2 rw", &first, &itself), LimitState::Bound);
+        let as_before = becomes("cgroup2 rw,pids_localevents", &first, &itself);
+        assert_eq!(as_before, LimitState::NeverNear, "the option brings the older meaning back");
     }
 }

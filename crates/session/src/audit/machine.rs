@@ -1,12 +1,14 @@
 //! The machine around the groups: kernel, CPUs, memory, and files on which rules depend.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use assay_audit::signs;
 use assay_audit::snapshot::{MAX_FILE, Machine};
 use assay_facts::Available;
 use assay_kernel::Root;
 use assay_kernel::parse::keyed;
+use assay_kernel::parse::mountinfo::{self, Mount};
 use rustix::io::Errno;
 
 use crate::host::shows;
@@ -34,25 +36,44 @@ const FILES: [&str; 19] = [
     "/sys/module/zswap/parameters/enabled",
 ];
 
+/// The memory of the machine.
+const MEMORY: &str = "/proc/meminfo";
+
+/// Its CPUs.
+const CPUS: &str = "/sys/devices/system/cpu/online";
+
 pub(super) fn read(root: &Root) -> Machine {
-    let memory = root.read_at_most("/proc/meminfo", MAX_FILE);
+    let mounts = mountinfo::parse(&root.mount_table().unwrap_or_default());
+    let memory = match of_lxcfs(&mounts, MEMORY) {
+        Some(why) => Err(why),
+        None => root.read_at_most(MEMORY, MAX_FILE).map_err(|error| error.to_string()),
+    };
     let total = |key: &str| match &memory {
         Ok(text) => match keyed::kibibytes(text, key) {
             Some(bytes) => Available::Value(bytes),
-            None => Available::NotAvailable(format!("/proc/meminfo has no {key}")),
+            None => Available::NotAvailable(format!("{MEMORY} has no {key}")),
         },
-        Err(error) => Available::NotAvailable(error.to_string()),
+        Err(why) => Available::NotAvailable(why.clone()),
     };
+    let cpus = of_lxcfs(&mounts, CPUS).map(Available::NotAvailable);
     Machine {
         name: name(root),
         kernel: line(root, "/proc/sys/kernel/osrelease"),
-        cpus: line(root, "/sys/devices/system/cpu/online"),
+        cpus: cpus.unwrap_or_else(|| line(root, CPUS)),
         memory: total("MemTotal"),
         swap: total("SwapTotal"),
         files: files(root),
         signs: signs(|sign| shows(root, sign)),
         user: user(root),
     }
+}
+
+/// Why a file says nothing of the machine: lxcfs shows containers their own limits in its place.
+fn of_lxcfs(mounts: &[Mount], file: &str) -> Option<String> {
+    let over = mounts.iter().filter(|mount| Path::new(file).starts_with(&mount.target));
+    let shown_by = over.max_by_key(|mount| mount.target.components().count())?;
+    (shown_by.kind == "fuse.lxcfs")
+        .then(|| format!("{file} is that of lxcfs, which shows limits of the container in it"))
 }
 
 /// Its name. In a container /proc shows that of the container, and a file that of the host.

@@ -8,26 +8,28 @@ use assay_facts::Available;
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
 
+use super::threads::Tasks;
+
 /// Processes of one group that are looked at.
 const MAX_PROCESSES: usize = 32;
 
 /// Files of one process that are looked at.
 const MAX_FILES: usize = 64;
 
-/// Bytes of a list of processes or of a table of mounts.
+/// Bytes of a table of mounts.
 const MAX_TABLE: u64 = 1 << 20;
 
 /// Device numbers, as `8:0`, sorted.
-pub(super) fn devices(root: &Root, group: &Path) -> Available<Vec<String>> {
-    let list = match root.read_at_most(group.join("cgroup.procs"), MAX_TABLE) {
-        Ok(list) => list,
-        Err(error) => return Available::NotAvailable(error.to_string()),
+pub(super) fn devices(tasks: &Tasks, group: &Path) -> Available<Vec<String>> {
+    let processes = match tasks.ids(&group.join("cgroup.procs")) {
+        Ok(ids) => ids,
+        Err(why) => return Available::NotAvailable(why),
     };
     let mut devices = BTreeSet::new();
     let mut refused = None;
-    for process in list.lines().filter_map(|line| line.parse::<u32>().ok()).take(MAX_PROCESSES) {
+    for process in processes.into_iter().take(MAX_PROCESSES) {
         let folder = PathBuf::from(format!("/proc/{process}"));
-        match of_process(root, &folder, &mut devices) {
+        match of_process(tasks.root, &folder, &mut devices) {
             Err(error) if error.is(rustix::io::Errno::ACCESS) => refused = Some(error.to_string()),
             // Others have ended meanwhile.
             _ => {}

@@ -202,3 +202,109 @@ fn without_control_groups_there_is_nothing_to_audit() {
     let error = take_snapshot(&Root::at(empty.path())).unwrap_err();
     assert_eq!(error.code, crate::code::Code::Host);
 }
+
+/// A tree with a table of mounts and files, by path.
+fn host(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let root = Root::at(folder.path());
+    (folder, root)
+}
+
+/// In a container with a control group namespace of its own the host's mount has such a root (cgroup_namespaces(7)).
+#[test]
+fn the_top_of_a_mount_is_known_by_its_files_and_not_by_the_table_of_mounts() {
+    let is_whole = |file: &str| {
+        let mount = "30 20 0:26 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        let (_tree, root) = host(&[("proc/self/mountinfo", mount), (file, "domain\n")]);
+        take_snapshot(&root).unwrap().hierarchies[0].is_whole
+    };
+    assert!(is_whole("sys/fs/cgroup/cgroup.procs"));
+    assert!(!is_whole("sys/fs/cgroup/cgroup.type") && !is_whole("sys/fs/cgroup/cgroup.events"));
+}
+
+/// On v1 the kernel leaves out threads that have no number in the reader's namespace; on v2 it writes 0.
+#[test]
+fn threads_of_another_pid_namespace_are_not_available() {
+    let status = ("proc/self/status", "NSpid:\t4711\t7\nUid:\t0\t0\t0\t0\n");
+    let v1 = "30 20 0:26 / /cg rw - cgroup cgroup rw,cpu\n";
+    let (_tree, root) = host(&[
+        status,
+        ("proc/self/mountinfo", v1),
+        ("cg/release_agent", "\n"),
+        ("cg/a/cpu.shares", "512\n"),
+        ("cg/a/tasks", ""),
+    ]);
+    let snapshot = take_snapshot(&root).unwrap();
+    let group = &snapshot.hierarchies[0].groups[1];
+    assert!(group.threads.reason().is_some_and(|why| why.contains("--pid host")), "{group:?}");
+    assert!(audit(&snapshot).findings.iter().all(|one| one.code != "A-EMPTY"));
+
+    let v2 = "30 20 0:26 / /cg rw - cgroup2 cgroup2 rw\n";
+    for status in [status, ("proc/self/status", "NSpid:\t7\n")] {
+        let (_tree, root) = host(&[
+            status,
+            ("proc/self/mountinfo", v2),
+            ("cg/cgroup.controllers", "cpu io\n"),
+            ("cg/cgroup.procs", "0\n0\n"),
+            ("cg/a/cpu.weight", "200\n"),
+            ("cg/a/io.weight", "default 200\n"),
+            ("cg/a/cgroup.threads", "0\n0\n0\n"),
+            ("cg/a/cgroup.procs", "0\n"),
+        ]);
+        let snapshot = take_snapshot(&root).unwrap();
+        let hierarchy = &snapshot.hierarchies[0];
+        let group = &hierarchy.groups[1];
+        assert_eq!(group.threads, Available::Value(3), "lines are counted");
+        assert!(hierarchy.loose.as_ref().unwrap().reason().is_some());
+        assert!(group.real_time.as_ref().unwrap().reason().is_some());
+        assert!(group.open_on.as_ref().unwrap().reason().is_some());
+    }
+}
+
+#[test]
+fn a_file_system_is_found_on_its_disk_by_the_name_of_its_device_too() {
+    let mounts = "25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
+        26 1 8:1 / /boot/efi rw - vfat /dev/sda1 rw\n\
+        27 1 0:45 / / rw - btrfs /dev/sda2 rw\n\
+        28 1 0:46 / /data rw - btrfs /dev/mapper/vg-data rw\n\
+        29 1 0:47 / /home/me/x rw - fuse.mine /dev/sda2 rw\n";
+    let (_tree, root) = host(&[
+        ("proc/self/mountinfo", mounts),
+        ("sys/fs/cgroup/cgroup.controllers", "io\n"),
+        ("sys/block/sda/dev", "8:0\n"),
+        ("sys/block/sda/sda1/dev", "8:1\n"),
+        ("sys/block/sda/sda2/dev", "8:2\n"),
+        ("sys/block/dm-0/dev", "253:0\n"),
+        ("sys/block/dm-0/dm/name", "vg-data\n"),
+    ]);
+    let disks = take_snapshot(&root).unwrap().disks;
+    let of = |name: &str| {
+        let disk = disks.iter().find(|disk| disk.name == name).unwrap();
+        disk.file_systems.join(" ")
+    };
+    assert_eq!((of("sda").as_str(), of("dm-0").as_str()), ("btrfs vfat", "btrfs"));
+}
+
+#[test]
+fn memory_that_lxcfs_shows_is_not_that_of_the_machine() {
+    let mounts = "25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
+        26 1 0:60 /proc/meminfo /proc/meminfo rw - fuse.lxcfs lxcfs rw\n\
+        27 1 0:60 /sys/devices/system/cpu /sys/devices/system/cpu rw - fuse.lxcfs lxcfs rw\n";
+    let (_tree, root) = host(&[
+        ("proc/self/mountinfo", mounts),
+        ("sys/fs/cgroup/cgroup.type", "domain\n"),
+        ("proc/meminfo", "MemTotal: 2097152 kB\nSwapTotal: 0 kB\n"),
+        ("sys/devices/system/cpu/online", "0-1\n"),
+    ]);
+    let snapshot = take_snapshot(&root).unwrap();
+    let machine = &snapshot.machine;
+    for why in [machine.memory.reason(), machine.swap.reason(), machine.cpus.reason()] {
+        assert!(why.is_some_and(|why| why.contains("lxcfs")), "{machine:?}");
+    }
+    assert!(audit(&snapshot).not_looked_at.iter().any(|line| line.contains("lxcfs")));
+}

@@ -4,9 +4,16 @@ use std::path::Path;
 
 use assay_facts::Available;
 use assay_kernel::Root;
+use assay_kernel::parse::keyed;
 
 /// Bytes of a list of processes or threads.
 const MAX_LIST: u64 = 1 << 20;
+
+/// Bytes of a list of threads that are only counted.
+const MAX_THREADS_LIST: u64 = 16 << 20;
+
+/// Bytes of /proc/self/status.
+const MAX_STATUS: u64 = 64 << 10;
 
 /// Threads of one group that are looked at.
 const MAX_THREADS: usize = 4096;
@@ -20,25 +27,69 @@ struct Task {
     is_real_time: bool,
 }
 
-/// Processes of a group that are no kernel threads.
-pub(super) fn of_users(root: &Root, group: &Path) -> Available<u64> {
-    counted(root, &group.join("cgroup.procs"), |task| !task.is_of_kernel)
+/// Why processes cannot be looked up.
+const ELSEWHERE: &str =
+    "its processes are in another PID namespace than this one: start the container with --pid host";
+
+/// The processes and threads of groups, as far as this process can see them.
+pub(super) struct Tasks<'r> {
+    pub(super) root: &'r Root,
+    /// Whether /proc is that of another PID namespace: then lists of v1 lack what has no number in this one.
+    is_elsewhere: bool,
 }
 
-/// Threads of a group with a real-time policy.
-pub(super) fn real_time(root: &Root, group: &Path, is_v2: bool) -> Available<u64> {
-    let list = if is_v2 { "cgroup.threads" } else { "tasks" };
-    counted(root, &group.join(list), |task| task.is_real_time)
+impl<'r> Tasks<'r> {
+    pub(super) fn new(root: &'r Root) -> Self {
+        let status = root.read_at_most("/proc/self/status", MAX_STATUS).unwrap_or_default();
+        let numbers =
+            keyed::colon(&status, "NSpid").map_or(0, |all| all.split_whitespace().count());
+        Self { root, is_elsewhere: numbers > 1 }
+    }
+
+    /// How many threads a group has. Lists of v2 have a line of each, with 0 for those of another namespace.
+    pub(super) fn threads(&self, group: &Path, is_v2: bool) -> Available<u64> {
+        if self.is_elsewhere && !is_v2 {
+            return Available::NotAvailable(ELSEWHERE.to_owned());
+        }
+        match self.root.read_at_most(group.join(list(is_v2)), MAX_THREADS_LIST) {
+            Ok(text) => Available::Value(text.lines().count() as u64),
+            Err(error) => Available::NotAvailable(error.to_string()),
+        }
+    }
+
+    /// Processes of a group that are no kernel threads.
+    pub(super) fn of_users(&self, group: &Path) -> Available<u64> {
+        self.counted(&group.join("cgroup.procs"), |task| !task.is_of_kernel)
+    }
+
+    /// Threads of a group with a real-time policy.
+    pub(super) fn real_time(&self, group: &Path, is_v2: bool) -> Available<u64> {
+        self.counted(&group.join(list(is_v2)), |task| task.is_real_time)
+    }
+
+    fn counted(&self, list: &Path, counts: impl Fn(&Task) -> bool) -> Available<u64> {
+        let ids = match self.ids(list) {
+            Ok(ids) => ids,
+            Err(why) => return Available::NotAvailable(why),
+        };
+        // A task that has ended meanwhile is left out.
+        let tasks = ids.into_iter().take(MAX_THREADS).filter_map(|id| task(self.root, id));
+        Available::Value(tasks.filter(counts).count() as u64)
+    }
+
+    /// The numbers in a list of processes or threads, if each of them has one here.
+    pub(super) fn ids(&self, list: &Path) -> Result<Vec<u32>, String> {
+        let text = self.root.read_at_most(list, MAX_LIST).map_err(|error| error.to_string())?;
+        let ids: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        if self.is_elsewhere || ids.contains(&0) {
+            return Err(ELSEWHERE.to_owned());
+        }
+        Ok(ids)
+    }
 }
 
-fn counted(root: &Root, list: &Path, counts: impl Fn(&Task) -> bool) -> Available<u64> {
-    let list = match root.read_at_most(list, MAX_LIST) {
-        Ok(list) => list,
-        Err(error) => return Available::NotAvailable(error.to_string()),
-    };
-    let ids = list.lines().filter_map(|line| line.parse::<u32>().ok()).take(MAX_THREADS);
-    // A task that has ended meanwhile is left out.
-    Available::Value(ids.filter_map(|id| task(root, id)).filter(counts).count() as u64)
+const fn list(is_v2: bool) -> &'static str {
+    if is_v2 { "cgroup.threads" } else { "tasks" }
 }
 
 /// The file of the thread alone: /proc/ID/stat sums up all threads of the process.
@@ -83,8 +134,9 @@ mod tests {
         // 5 has ended since the list was read.
         fs::write(top.path().join("cgroup.procs"), "1\n2\n3\n4\n5\n").unwrap();
         fs::write(top.path().join("cgroup.threads"), "1\n3\n5\n").unwrap();
-        assert_eq!(of_users(&root, Path::new("/")), Available::Value(2));
-        assert_eq!(real_time(&root, Path::new("/"), true), Available::Value(1));
-        assert!(real_time(&root, Path::new("/none"), true).reason().is_some());
+        let tasks = Tasks::new(&root);
+        assert_eq!(tasks.of_users(Path::new("/")), Available::Value(2));
+        assert_eq!(tasks.real_time(Path::new("/"), true), Available::Value(1));
+        assert!(tasks.real_time(Path::new("/none"), true).reason().is_some());
     }
 }

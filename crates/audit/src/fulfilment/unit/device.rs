@@ -3,6 +3,7 @@
 use crate::fulfilment::wanted::Wanted;
 use crate::fulfilment::{Asked, Target};
 use crate::rule::Host;
+use crate::snapshot::Disk;
 
 /// A setting with a device and a number.
 pub(super) struct Limit {
@@ -71,15 +72,19 @@ fn device(host: &Host, path: &str) -> Option<String> {
     if let Some(name) = path.strip_prefix("/dev/") {
         let disk =
             disks.iter().find(|disk| disk.name == name || disk.partitions.contains_key(name))?;
-        return Some(disk.device.clone());
+        return Some(below(host, disk));
     }
     let is_above = |mount: &str| std::path::Path::new(path).starts_with(mount);
     let mounts = disks.iter().flat_map(|disk| disk.mounted.iter().map(move |on| (on, disk)));
     let (_, disk) =
         mounts.filter(|(mount, _)| is_above(mount)).max_by_key(|(mount, _)| mount.len())?;
-    // systemd goes down while there is exactly one device below.
+    Some(below(host, disk))
+}
+
+/// systemd goes down while there is exactly one device below (`lookup_block_device`, src/core/cgroup.c).
+fn below(host: &Host, disk: &Disk) -> String {
     match host.bottom(disk).as_slice() {
-        [one] => Some(one.device.clone()),
-        _ => Some(disk.device.clone()),
+        [one] => one.device.clone(),
+        _ => disk.device.clone(),
     }
 }
