@@ -14,7 +14,7 @@ use assay_verdict::{Cause, ProofState};
 
 use super::fit::Fit;
 use super::per_cpu::{PerCpu, Without};
-use super::rules::{Case, Finding, Rule};
+use super::rules::{Case, Finding, NEGLIGIBLE, Rule};
 use super::{Strength, Suspicion};
 use crate::cpus::Shared;
 use crate::estimates::Estimates;
@@ -243,7 +243,7 @@ fn cause(shared: &Shared, numbers: &Estimates, seen: &[(usize, f64)]) -> Cause {
 pub(super) const RULE: Rule = Rule {
     code: CODE,
     summary: "weights act on each CPU separately, and the threads of the groups were not spread evenly over the CPUs",
-    proof: "By the time that threads ran and waited on each CPU, a tenth or more of a group's threads too many were on one of them; weights kept on each CPU, with what others took and quotas held back, give three quarters of the errors; and a quarter or less is left of them with evenly spread threads.",
+    proof: "By the time that threads ran and waited on each CPU, a tenth or more of a group's threads too many were on one of them; weights kept on each CPU, with what others took and quotas held back, give three quarters of the errors; and a quarter or less is left of them with evenly spread threads. Others hardly used a CPU where threads are missing, or no thread could leave its CPU: otherwise these may have moved away from others.",
     excluded: "The groups share one CPU.",
     concerns: Measure::is_cpu,
     examine,
@@ -264,8 +264,13 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
         percent(uneven)
     );
     let mut found = spread.judge(case, Without::Unevenness, &evidence)?;
-    // Threads that swap sides every second look even in a sum: that excludes nothing.
-    if uneven < UNEVEN || found.state == ProofState::Excluded {
+    let others_on = |cpu: usize| case.others_on.as_ref().map_or(0.0, |others| others[cpu]);
+    let pushed = !case.is_bound
+        && (0..case.cpus.len()).any(|cpu| {
+            others_on(cpu).max(spread.taken(cpu)) >= NEGLIGIBLE && spread.lacks(cpu) >= UNEVEN
+        });
+    if uneven < UNEVEN || pushed || found.state == ProofState::Excluded {
+        // Threads that swap sides every second look even in a sum: that excludes nothing.
         found.state = ProofState::Contributes;
     }
     Some(found)

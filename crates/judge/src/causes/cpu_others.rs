@@ -7,13 +7,13 @@ use assay_verdict::ProofState;
 use assay_verdict::wording::percent;
 
 use super::per_cpu::{PerCpu, Without};
-use super::rules::{Case, Finding, Rule};
+use super::rules::{Case, Finding, NEGLIGIBLE, Rule};
 
 pub(super) const RULE: Rule = Rule {
     code: "C-CPU-OTHERS",
     summary: "processes outside the groups used the CPUs that the groups were to divide",
     proof: "Threads waited while processes outside of the groups, kernel threads or interrupts ran; weights kept on each CPU, with what these took, give three quarters of the errors; and a quarter or less is left of them without these. Of a void promise: they took more than the margin from the threads of some group.",
-    excluded: "The errors are the same without them. Of a void promise never: threads that move away from others hardly wait for them.",
+    excluded: "The errors are the same without them, and by the host's counters they used hardly any CPU time, less than a tenth of the margin: threads that move away from others hardly wait for them. Of a void promise never.",
     concerns: Measure::is_cpu,
     examine,
 };
@@ -32,10 +32,12 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
         percent(part(most)),
         percent(waits[most].foreign_s() / waits[most].waited.max(f64::MIN_POSITIVE)),
     );
-    match case.disturbed {
-        // Half of the CPUs may be theirs while hardly anyone waits for them: the groups' threads wait elsewhere.
-        true => Some(Finding::new(case.explained(part), true, evidence))
-            .filter(|found| found.state != ProofState::Excluded),
-        false => PerCpu::new(case)?.judge(case, Without::Others, &evidence),
-    }
+    let found = match case.disturbed {
+        true => Finding::new(case.explained(part), true, evidence),
+        false => PerCpu::new(case)?.judge(case, Without::Others, &evidence)?,
+    };
+    // Half of the CPUs may be theirs while hardly anyone waits for them: the groups' threads wait elsewhere.
+    let used = case.others.unwrap_or(1.0);
+    let absent = !case.disturbed && used <= NEGLIGIBLE * case.within;
+    Some(found).filter(|found| absent || found.state != ProofState::Excluded)
 }

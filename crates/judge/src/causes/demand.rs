@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     code: "C-DEMAND",
     summary: "a group requested less than it was promised, and weights cannot give it more",
     proof: "By the time that its requests took from the wish for a place to the completion, each group that lost kept fewer requests outstanding than it was to, by the margin, while its threads hardly waited for a CPU or for a place in the pool: only of a void promise, whose own check of demand failed. Of a broken one it contributes at most, since merged and held bios are in no sum.",
-    excluded: "The requests that some loser lacked are less than a tenth of what it lacks, or of the margin.",
+    excluded: "The requests that were not outstanding, as parts of what each group was to keep and up to what each loser lacks, are less than a tenth of all their losses, or of the margin.",
     concerns: Measure::is_io,
     examine,
 };

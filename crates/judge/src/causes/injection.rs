@@ -150,8 +150,8 @@ impl Fingerprint {
 pub(super) const RULE: Rule = Rule {
     code: CODE,
     summary: "while BFQ held the disk for one group it injected requests of another, regardless of weight",
-    proof: "Of each group that gained, requests issued in the service of groups that are not its partners, beyond the part that all groups have at the ends of turns, are three quarters of what it gained, and its share of the time in service is lower than its share by as much. Every loser kept half of its requests outstanding and waited for no place.",
-    excluded: "These requests are less than a tenth of all gains.",
+    proof: "Of each group that gained, requests issued in the service of groups that are not its partners and whose `inject_limit` was above 0, beyond the part that all groups have at the ends of turns, are three quarters of what it gained, and its share of the time in service is lower than its share by as much. Every loser kept half of its requests outstanding and waited for no place.",
+    excluded: "Requests issued in the service of groups that are no partners, those at the ends of turns included, are less than a tenth of all gains; or `inject_limit` was 0 in all turns.",
     concerns: Measure::is_io,
     examine,
 };
@@ -168,8 +168,14 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
     let usual = parts[parts.len().div_ceil(2) - 1];
     let injected = |group: usize| {
         let of = &disk.groups[group];
-        (of.injected_otherwise / of.requests.max(1.0) - usual).max(0.0) * case.seen[group]
+        (of.injected_by_limit / of.requests.max(1.0) - usual).max(0.0) * case.seen[group]
+    };
+    // The usual part may be injection as well.
+    let at_most = |group: usize| {
+        let of = &disk.groups[group];
+        let part = if disk.injects { of.injected_otherwise / of.requests.max(1.0) } else { 0.0 };
+        part * case.seen[group]
     };
     let asked = case.losers().iter().all(|group| super::waker::asks(case, *group));
-    by_injection(case, "of groups that are no partners of it", injected, asked)
+    by_injection(case, "of groups that are no partners of it", injected, at_most, asked)
 }

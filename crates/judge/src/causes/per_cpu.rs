@@ -60,7 +60,7 @@ impl PerCpu {
             return Some(Self { present, knows_where: false, foreign, throttled });
         };
         let here = |group: usize, cpu: usize| {
-            (on(group, cpu).waited + ran[group][cpu]) / waits[group].seconds
+            on(group, cpu).waited / waits[group].seconds + ran[group][cpu]
         };
         let present: Vec<Vec<f64>> =
             groups().map(|group| cpus().map(|cpu| here(group, cpu)).collect()).collect();
@@ -141,11 +141,26 @@ impl PerCpu {
 
     /// The largest part of a group's threads on one CPU beyond an even part, with the group and the CPU.
     pub(super) fn most_uneven(&self) -> Option<(usize, usize, f64)> {
-        let each = self.present.iter().enumerate().flat_map(|(group, by_cpu)| {
+        self.beyond_even().max_by(|a, b| a.2.total_cmp(&b.2))
+    }
+
+    /// The largest part of a group's threads that this CPU lacks of an even part.
+    pub(super) fn lacks(&self, cpu: usize) -> f64 {
+        let here = self.beyond_even().filter(|(_, one, _)| *one == cpu);
+        here.map(|(_, _, beyond)| -beyond).fold(0.0, f64::max)
+    }
+
+    /// The part of a CPU's time that others took, by the waiting of the threads there.
+    pub(super) fn taken(&self, cpu: usize) -> f64 {
+        self.foreign.iter().map(|by_cpu| by_cpu[cpu]).fold(0.0, f64::max)
+    }
+
+    /// Each group, each CPU, and the part of the group's threads there beyond an even part.
+    fn beyond_even(&self) -> impl Iterator<Item = (usize, usize, f64)> {
+        self.present.iter().enumerate().flat_map(|(group, by_cpu)| {
             let all: f64 = by_cpu.iter().sum();
             let even = 1.0 / by_cpu.len() as f64;
             by_cpu.iter().enumerate().map(move |(cpu, here)| (group, cpu, here / all - even))
-        });
-        each.max_by(|a, b| a.2.total_cmp(&b.2))
+        })
     }
 }

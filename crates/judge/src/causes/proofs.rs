@@ -10,7 +10,7 @@ use super::measured::Measured;
 use super::rules::{Case, Rule, decide};
 use super::{RULES, Strength, Suspicion};
 use crate::bfq_request_cap::group_caps;
-use crate::cpus::Shared;
+use crate::cpus::{self, Shared};
 use crate::estimates::Estimates;
 use crate::queue::Queue;
 use crate::repeat::Repeat;
@@ -43,14 +43,18 @@ pub(super) fn find(
     let failed = subject.failed(|scope| scope.concerns(measure, &promise.is));
     let codes: Vec<&str> = failed.iter().filter_map(|failed| Some(failed.proves?.0)).collect();
     let is_of_check = |rule: &Rule| verdict == Verdict::Void && codes.contains(&rule.code);
-    let (of_checks, of_errors): (Vec<Rule>, Vec<Rule>) =
-        RULES.iter().partition(|rule| is_of_check(rule));
-    let mut proofs = decide(&of_errors, measure, &inputs.cases(&broke, false), broke.len());
-    for rule in of_checks {
-        proofs.extend(decide(&[rule], measure, &inputs.cases(&every, true), every.len()));
+    // The cause of a failed check may explain the errors as well as another one: then that is not known to be theirs.
+    let mut proofs = decide(RULES, measure, &inputs.cases(&broke, false), broke.len());
+    proofs.retain(|proof| !RULES.iter().any(|rule| rule.code == proof.code && is_of_check(rule)));
+    for rule in RULES.iter().filter(|rule| is_of_check(rule)) {
+        proofs.extend(decide(&[*rule], measure, &inputs.cases(&every, true), every.len()));
     }
     proofs
 }
+
+/// A group that kept so many times the requests outstanding that its workloads keep has larger ones, of which the
+/// disk made several.
+const MORE_THAN_KEPT: f64 = 1.1;
 
 /// A repeat, with what events say of it if there are some.
 type WithEvents<'r> = (&'r Repeat<'r>, Option<Measured>);
@@ -89,6 +93,54 @@ impl<'a> Inputs<'a, '_> {
         caps
     }
 
+    /// Requests that each group keeps outstanding. The disk makes several of a large one; where the size of one is not
+    /// known and the disk saw more than the group keeps, their number is not known.
+    fn depths(&self, measured: &Measured) -> Option<Vec<f64>> {
+        let one = |(number, name): (usize, &String)| {
+            let depth = depth(self.subject, name)?;
+            let Ok(disk) = &measured.disk else { return Some(depth) };
+            let of = &disk.groups[number];
+            match self.requests_of_each(name, of.bytes / of.requests.max(1.0)) {
+                Some(each) => Some(depth * each),
+                None => (of.whole() <= MORE_THAN_KEPT * depth * disk.seconds).then_some(depth),
+            }
+        };
+        self.numbers.names.iter().enumerate().map(one).collect()
+    }
+
+    /// Requests of the disk, of this mean size, for each of a group's, on average; `None` where the group's have no
+    /// single size.
+    fn requests_of_each(&self, name: &str, size: f64) -> Option<f64> {
+        let group = self.subject.trial.groups.iter().find(|group| group.name == *name)?;
+        let (mut all, mut sum) = (0.0, 0.0);
+        for io in group.workloads.iter().map(|workload| &workload.io) {
+            let depth = f64::from(io.outstanding?);
+            sum += depth * (io.block_size? as f64 / size.max(1.0)).max(1.0);
+            all += depth;
+        }
+        (all > 0.0 && size > 0.0).then_some(sum / all)
+    }
+
+    /// Whether the study gave every workload of the measured groups a CPU that it could not leave.
+    fn is_bound(&self) -> bool {
+        let of = |name: &String| self.subject.trial.groups.iter().find(|group| group.name == *name);
+        let is_placed = |name: &str| {
+            let mut placed = self.subject.trial.placements.iter();
+            placed.any(|one| {
+                one.workload == name && one.cpus.as_ref().is_some_and(|cpus| cpus.len() == 1)
+            })
+        };
+        self.numbers.names.iter().all(|name| {
+            of(name).is_some_and(|group| group.workloads.iter().all(|one| is_placed(&one.name)))
+        })
+    }
+
+    /// Whether the check of quotas failed.
+    fn has_throttled(&self) -> bool {
+        let mut checks = self.subject.checks.iter().map(|validity| &validity.check);
+        checks.any(|check| check.check == "quota" && !check.ok)
+    }
+
     fn cases(&self, of: &[&'a WithEvents<'a>], disturbed: bool) -> Vec<Case<'a>> {
         let one = |(repeat, measured): &&'a WithEvents<'a>| {
             self.case(repeat, measured.as_ref()?, disturbed)
@@ -109,6 +161,8 @@ impl<'a> Inputs<'a, '_> {
             let group = self.subject.trial.groups.iter().find(|group| group.name == *name)?;
             group.workloads.iter().map(|workload| workload.threads.map(f64::from)).sum()
         };
+        let used_by_others =
+            shared.as_ref().and_then(|shared| others(self.subject, repeat, shared));
         let cpus: Vec<usize> =
             shared.map(|shared| shared.set.iter().map(usize::from).collect()).unwrap_or_default();
         let queues = Queue::all(self.subject.trial, repeat);
@@ -123,10 +177,15 @@ impl<'a> Inputs<'a, '_> {
             weights: self.numbers.expected.iter().map(by_weight).collect(),
             seen: self.seen(repeat)?,
             within: self.within,
-            depths: names.iter().map(|name| depth(self.subject, name)).collect(),
+            depths: self.depths(measured),
             threads: names.iter().map(threads).collect(),
             ran: ran(repeat, names, &cpus),
+            others: used_by_others,
+            others_on: others_on(self.subject, repeat, &cpus),
+            is_bound: self.is_bound(),
+            has_throttled: self.has_throttled(),
             cpus,
+            pool,
             caps: pool.map(|pool| self.caps(pool)),
             schedules: scheduler.is_some_and(|scheduler| scheduler != "none"),
             disturbed,
@@ -135,11 +194,29 @@ impl<'a> Inputs<'a, '_> {
     }
 }
 
-/// Seconds of CPU time of each group on each of these CPUs; `None` where the kernel does not count them.
+/// Part of the time of these CPUs that processes outside of the groups used; `None` where it was not sampled.
+fn others(subject: &Subject<'_>, repeat: &Repeat<'_>, shared: &Shared) -> Option<f64> {
+    let spent = cpus::spent(repeat, Some(&shared.set)).ok()?;
+    cpus::others(subject.trial, repeat, shared, spent).ok()
+}
+
+/// The same of each; `None` where the kernel does not count groups on each CPU.
+fn others_on(subject: &Subject<'_>, repeat: &Repeat<'_>, cpus: &[usize]) -> Option<Vec<f64>> {
+    let each = cpus::each(repeat)?;
+    let on = |cpu: &usize| {
+        let one = each.iter().find(|one| one.name == format!("cpu{cpu}"))?;
+        let used = cpus::used_on(subject.trial, repeat, &one.name)?;
+        Some((1.0 - one.idle - one.steal - used).max(0.0))
+    };
+    cpus.iter().map(on).collect()
+}
+
+/// CPUs that each group kept busy of each of these; `None` where the kernel does not count that.
 fn ran(repeat: &Repeat<'_>, names: &[String], cpus: &[usize]) -> Option<Vec<Vec<f64>>> {
     let table = repeat.table("cpu_split").ok()?;
     let on = |name: &String, cpu: &usize| {
-        Some(repeat.grown(&table, name, &[&format!("cpu{cpu}_ns")]).ok()?.0 * 1e-9)
+        let (grown, seconds) = repeat.grown(&table, name, &[&format!("cpu{cpu}_ns")]).ok()?;
+        Some(grown * 1e-9 / seconds)
     };
     names.iter().map(|name| cpus.iter().map(|cpu| on(name, cpu)).collect()).collect()
 }

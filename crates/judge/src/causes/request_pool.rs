@@ -139,7 +139,7 @@ pub(super) const RULE: Rule = Rule {
     code: CODE,
     summary: "the scheduler's pool of requests was exhausted, and requests are granted first come, first served, regardless of weight",
     proof: "In each group that lost, requests waited for a place in the full pool at least half of the time, and shares follow, in full or in part, the requests that the groups keep outstanding.",
-    excluded: "All groups together waited for a place in the full pool during less than a twentieth of the time of their requests.",
+    excluded: "All groups together waited for a place in the full pool during less than a twentieth of the time of their requests; on a disk with several hardware queues, whose pools fill one by one, also no group waited for a place for another reason.",
     concerns: Measure::is_io,
     examine,
 };
@@ -154,7 +154,12 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
     let of_all = disk.groups.iter().map(|group| group.pool_full).sum::<f64>() / all;
     let of_own =
         |group: &usize| disk.groups[*group].pool_full / disk.groups[*group].whole().max(1e-9);
-    if of_all < RARELY && case.losers().iter().all(|group| of_own(group) < RARELY) {
+    let nobody_waits =
+        || disk.groups.iter().all(|group| group.waiting_in_front() < RARELY * disk.seconds);
+    if of_all < RARELY
+        && case.losers().iter().all(|group| of_own(group) < RARELY)
+        && (!case.has_several_pools() || nobody_waits())
+    {
         return Some(Finding::excluded(format!(
             "requests waited for a place in the full pool during {} of their time",
             percent(of_all)

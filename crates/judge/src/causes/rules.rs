@@ -52,13 +52,30 @@ pub(crate) struct Finding {
     pub(crate) evidence: String,
 }
 
+/// What a mechanism explains of the errors, as parts of them.
+///
+/// A proof must explain each loss, and little of one loss does not exclude what explains the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Explained {
+    /// Of the loss or gain of which it explains least.
+    pub(super) least: f64,
+    /// Of all of them together.
+    pub(super) of_all: f64,
+}
+
+impl From<f64> for Explained {
+    fn from(part: f64) -> Self {
+        Self { least: part, of_all: part }
+    }
+}
+
 impl Finding {
-    /// By the smallest part of any loss or gain that the mechanism explains, and whether all other conditions
-    /// of the proof hold.
-    pub(super) fn new(explained: f64, holds: bool, evidence: String) -> Self {
+    /// By what the mechanism explains, and whether all other conditions of the proof hold.
+    pub(super) fn new(explained: impl Into<Explained>, holds: bool, evidence: String) -> Self {
+        let Explained { least, of_all } = explained.into();
         let state = match () {
-            () if explained >= EXPLAINS && holds => ProofState::Proven,
-            () if explained <= NEGLIGIBLE => ProofState::Excluded,
+            () if least >= EXPLAINS && holds => ProofState::Proven,
+            () if of_all <= NEGLIGIBLE => ProofState::Excluded,
             () => ProofState::Contributes,
         };
         Self { state, evidence }
@@ -82,7 +99,7 @@ pub(crate) struct Case<'r> {
     pub(crate) seen: Vec<f64>,
     /// The margin.
     pub(crate) within: f64,
-    /// Requests that each group keeps outstanding.
+    /// Requests that each group keeps outstanding, as the disk counts them.
     pub(crate) depths: Option<Vec<f64>>,
     /// Requests that BFQ lets each group hold.
     pub(crate) caps: Option<Vec<f64>>,
@@ -90,8 +107,18 @@ pub(crate) struct Case<'r> {
     pub(crate) threads: Option<Vec<f64>>,
     /// The CPUs that the groups share.
     pub(crate) cpus: Vec<usize>,
-    /// Seconds of CPU time of each group on each of these, where the kernel counts them.
+    /// CPUs that each group kept busy of each of these on average, where the kernel counts that.
     pub(crate) ran: Option<Vec<Vec<f64>>>,
+    /// Part of the time of all of these that processes outside of the groups used, by the host's counters.
+    pub(crate) others: Option<f64>,
+    /// The same of each.
+    pub(crate) others_on: Option<Vec<f64>>,
+    /// Whether no thread of any group could leave its CPU.
+    pub(crate) is_bound: bool,
+    /// Whether a CPU quota bound, by the kernel's counters.
+    pub(crate) has_throttled: bool,
+    /// Places in the pool of one hardware queue.
+    pub(crate) pool: Option<f64>,
     /// Whether the disk has a scheduler with a pool of its own.
     pub(crate) schedules: bool,
     /// Whether the cause is that the repeat could not be judged, and not that it was off.
@@ -143,16 +170,21 @@ impl Case<'_> {
         if self.disturbed { (0..self.seen.len()).collect() } else { self.losers() }
     }
 
-    /// The part that a mechanism explains, from what it takes of each concerned group: of the group with the
-    /// least, since all that lost must be explained, or with the most where the repeat could not be judged.
-    pub(super) fn explained(&self, taken: impl Fn(usize) -> f64) -> f64 {
+    /// What a mechanism explains, from what it takes of each concerned group; of the group with the most where the
+    /// repeat could not be judged.
+    pub(super) fn explained(&self, taken: impl Fn(usize) -> f64) -> Explained {
         let groups = self.concerned();
         let parts = groups.iter().map(|group| taken(*group) / self.needed(*group));
-        match self.disturbed {
+        if self.disturbed {
             // The whole margin, where of what is missing three quarters suffice.
-            true => parts.fold(0.0, f64::max) * EXPLAINS,
-            false => parts.reduce(f64::min).unwrap_or(0.0),
+            return (parts.fold(0.0, f64::max) * EXPLAINS).into();
         }
+        let sum = |of: &dyn Fn(usize) -> f64| {
+            groups.iter().map(|group| of(*group) * self.promised[*group]).sum::<f64>()
+        };
+        let lost = sum(&|group| self.lack(group)).max(f64::MIN_POSITIVE);
+        let due = sum(&|group| taken(group).min(self.lack(group)));
+        Explained { least: parts.reduce(f64::min).unwrap_or(0.0), of_all: due / lost }
     }
 
     /// Whether these groups divided what they got as promised.
@@ -165,13 +197,24 @@ impl Case<'_> {
         })
     }
 
+    /// Groups that did not lose.
+    pub(super) fn rest(&self) -> Vec<usize> {
+        let losers = self.losers();
+        (0..self.seen.len()).filter(|group| !losers.contains(group)).collect()
+    }
+
     /// Whether the groups that did not lose divided the rest as promised: where a group asks for less, others gain
     /// by weight.
     pub(super) fn rest_is_by_weight(&self) -> bool {
-        let losers = self.losers();
-        let rest: Vec<usize> =
-            (0..self.seen.len()).filter(|group| !losers.contains(group)).collect();
+        let rest = self.rest();
         rest.len() < 2 || self.keep_proportions(&rest)
+    }
+
+    /// Whether each hardware queue of the disk may have places of its own: then none is left in one of them while
+    /// the sum shows some.
+    pub(super) fn has_several_pools(&self) -> bool {
+        let all = self.measured.disk.as_ref().map_or(0.0, |disk| disk.pool);
+        self.pool.is_some_and(|pool| all > pool)
     }
 
     /// Up to three groups, each with its figures.

@@ -13,7 +13,7 @@ use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 use assay_verdict::wording::{percent, some_of};
 
 use super::fit::{Fit, first_come_first_served};
-use super::rules::{Case, Finding, Rule};
+use super::rules::{Case, EXPLAINS, Finding, Rule};
 use super::{Strength, Suspicion};
 use crate::bfq_request_cap::{self, Cap};
 use crate::estimates::Estimates;
@@ -178,8 +178,8 @@ fn rounded(shares: &[f64], pool: f64) -> Vec<f64> {
 pub(super) const RULE: Rule = Rule {
     code: CODE,
     summary: "groups keep more requests outstanding than BFQ lets them hold of its pool, and have none queued when they should be served",
-    proof: "In each group that lost, requests waited at BFQ's cap, at least half of the time, while the pool had places and the group held as many as its cap, and BFQ waited for it during a quarter of its turns; no group that lost less than another waited more; and those that did not wait divided the rest by weight.",
-    excluded: "No group that lost had requests waiting at its cap during more than a twentieth of the time.",
+    proof: "In each group that lost, requests waited at BFQ's cap, at least half of the time, while the pool had places and the group held as many as its cap; without all waiting for a CPU, which the end of such a wait may be, half of that is left, and three eighths of the time; and BFQ waited for the group during a quarter of its turns, by samples; no group that lost less than another waited more; and those that did not wait divided the rest by weight.",
+    excluded: "No group that lost had requests waiting for a place, for whatever reason, during more than a twentieth of the time.",
     concerns: Measure::is_io,
     examine,
 };
@@ -201,14 +201,15 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
     let waited = |group: usize| disk.groups[group].own_cap / disk.seconds;
     let (losers, winners) = (case.losers(), case.winners());
     let least = losers.iter().map(|group| waited(*group)).reduce(f64::min)?;
-    let most = losers.iter().map(|group| waited(*group)).fold(0.0, f64::max);
-    let figures = |group: usize| format!("{:.2}", waited(group));
-    if most < RARELY {
+    // Of short waits, and of those that were mostly for a full pool, it is not known whether they were at the cap.
+    let in_front = |group: usize| disk.groups[group].waiting_in_front() / disk.seconds;
+    if losers.iter().all(|group| in_front(*group) < RARELY) {
         return Some(Finding::excluded(format!(
-            "of the groups that lost, {} requests waited at BFQ's cap on average",
-            case.list(&losers, figures)
+            "of the groups that lost, {} requests waited for a place on average",
+            case.list(&losers, |group| format!("{:.2}", in_front(group)))
         )));
     }
+    let figures = |group: usize| format!("{:.2}", waited(group));
     let free: Vec<usize> = (0..disk.groups.len()).filter(|group| waited(*group) < RARELY).collect();
     let fewer = winners.iter().all(|group| waited(*group) < least);
     let by_weight = free.len() < 2 || case.keep_proportions(&free);
@@ -218,8 +219,9 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
         losers.iter().all(|group| held(*group) >= AT_CAP * caps[*group])
     });
     let idle = |group: usize| disk.groups[group].idle;
-    // Without a sampled scheduler the wait must do.
-    let idles = disk.samples <= 0.0 || losers.iter().all(|group| idle(*group) >= IDLES);
+    let idles = disk.samples > 0.0 && losers.iter().all(|group| idle(*group) >= IDLES);
+    let not_for_a_cpu =
+        losers.iter().all(|group| is_left_without_cpu_waits(case, *group, waited(*group)));
     let evidence = format!(
         "on average so many requests waited at BFQ's cap while the pool had places: {}; of the groups that gained: {}",
         case.list(&losers, figures),
@@ -230,9 +232,23 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
         format!("{evidence}; part of its turns in which BFQ waited for the group: {idle}");
     Some(Finding::new(
         (least / MOSTLY).max(0.2),
-        least >= MOSTLY && fewer && by_weight && at_cap && idles,
+        least >= MOSTLY
+            && fewer
+            && by_weight
+            && at_cap
+            && idles
+            && not_for_a_cpu
+            && !case.has_several_pools(),
         evidence,
     ))
+}
+
+/// Whether most of the waiting for a place remains where all of the group's waiting for a CPU is taken to have been
+/// within it: a place was free, and the thread that got it had to wait for a CPU.
+fn is_left_without_cpu_waits(case: &Case<'_>, group: usize, waited: f64) -> bool {
+    let Ok(waits) = &case.measured.cpu else { return false };
+    let left = waited - waits[group].waited / waits[group].seconds;
+    left >= (EXPLAINS * MOSTLY).max(0.5 * waited)
 }
 
 #[cfg(test)]

@@ -17,14 +17,14 @@ mod law;
 
 use assay_knob::KernelVersion;
 use assay_terms::Measure;
-use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::{percent, some_of};
+use assay_verdict::{Cause, ProofState};
 
 use self::law::Bond;
 use super::fit::{Fit, depth};
 use super::measured::GroupRequests;
-use super::rules::{Case, EXPLAINS, Finding, Rule};
+use super::rules::{Case, EXPLAINS, Explained, Finding, NEGLIGIBLE, Rule};
 use super::{Strength, Suspicion};
 use crate::estimates::Estimates;
 use crate::queue::{self, Queue};
@@ -163,7 +163,7 @@ pub(super) const RULE: Rule = Rule {
     code: CODE,
     summary: "BFQ took queues of different groups for each other's wakers, and served one in the slices of the other, regardless of weight",
     proof: "Of each group that gained, requests issued in the service of a group of which it is the waker or the first that it wakes are three quarters of what it gained, its share of the time in service is lower than its share by as much; every loser kept half of its requests outstanding, with less than a tenth of one waiting for a place; and the law of bonds, with the bonds that were sampled, explains half of the errors by itself.",
-    excluded: "These requests are less than a tenth of all gains.",
+    excluded: "These requests are less than a tenth of all gains, and no bond that lifts a group by the law was set or sampled in a tenth of its holder's service: a partner that has to repay what it got, or a group that lost its lag meanwhile, gets nothing, and others gain.",
     concerns: Measure::is_io,
     examine,
 };
@@ -183,10 +183,30 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
     let law = Fit::from_shares(&case.seen, case.promised, &by_sampled_bonds(case)?)?;
     let holds =
         law.explained_in_full() >= LAW && case.losers().iter().all(|loser| asks(case, *loser));
-    let mut found = by_injection(case, "of its partners", injected, holds)?;
+    let mut found = by_injection(case, "of its partners", injected, injected, holds)?;
+    if let (ProofState::Excluded, Some(bond)) = (found.state, lifting_bond(case)) {
+        found.state = ProofState::Contributes;
+        let (group, with) = (&case.names[bond.group], &case.names[bond.with]);
+        found.evidence += &format!("; but `{group}` was a partner of `{with}`");
+    }
     let explained = percent(law.explained_in_full());
     found.evidence += &format!("; the law of bonds gives {explained} of the errors");
     Some(found)
+}
+
+/// A bond that lasted, or that began, and that brings its group more than its weight does. What follows from it may be
+/// another group's gain.
+fn lifting_bond(case: &Case<'_>) -> Option<Bond> {
+    let holders = &case.measured.disk.as_ref().ok()?.groups;
+    let depths = case.depths.as_ref()?;
+    let of = |with: usize| (0..holders.len()).map(move |group| Bond { group, with });
+    let was_there = |bond: &Bond| {
+        let holder = &holders[bond.with];
+        holder.partners.get(bond.group).is_some_and(|part| *part >= NEGLIGIBLE)
+            || holder.bonded.get(bond.group).is_some_and(|bonded| *bonded)
+    };
+    let mut bonds = (0..holders.len()).flat_map(of);
+    bonds.find(|bond| was_there(bond) && bond.lifts(case.promised, depths))
 }
 
 /// A loser with more requests waiting for a place, on average, may have lost because of that.
@@ -199,15 +219,17 @@ const KEPT: f64 = 0.5;
 pub(super) fn asks(case: &Case<'_>, group: usize) -> bool {
     let (Ok(disk), Some(depths)) = (&case.measured.disk, &case.depths) else { return false };
     let of = &disk.groups[group];
-    of.in_front() < WAITING * disk.seconds && of.whole() >= KEPT * depths[group] * disk.seconds
+    of.waiting_in_front() < WAITING * disk.seconds
+        && of.whole() >= KEPT * depths[group] * disk.seconds
 }
 
-/// What injection says, by the part of all service that it brought each group; proven where the other conditions
-/// of the cause hold, too.
+/// What injection says, by the part of all service that it brought each group, surely and at most; proven where the
+/// other conditions of the cause hold, too.
 pub(super) fn by_injection(
     case: &Case<'_>,
     during: &str,
     injected: impl Fn(usize) -> f64,
+    at_most: impl Fn(usize) -> f64,
     holds: bool,
 ) -> Option<Finding> {
     let disk = case.measured.disk.as_ref().ok().filter(|disk| disk.samples >= SAMPLES)?;
@@ -219,8 +241,11 @@ pub(super) fn by_injection(
     let outside = |group: usize| case.seen[group] - disk.groups[group].in_service;
     let surely = |group: &usize| injected(*group).min(outside(*group)) / case.excess(*group);
     let each = winners.iter().all(|group| surely(group) >= EXPLAINS);
-    let gained = |group: &usize| injected(*group).min(case.excess(*group));
-    let of_all = winners.iter().map(gained).sum::<f64>() / case.deviation();
+    let of_all = |injected: &dyn Fn(usize) -> f64| {
+        let gained = |group: &usize| injected(*group).min(case.excess(*group));
+        winners.iter().map(gained).sum::<f64>() / case.deviation()
+    };
+    let explained = Explained { least: of_all(&injected), of_all: of_all(&at_most) };
     let evidence = case.list(&winners, |group| {
         format!(
             "got {}, was in service {} of the time, and {} came in the service {during}",
@@ -230,7 +255,7 @@ pub(super) fn by_injection(
         )
     });
     let evidence = format!("by {:.0} samples {evidence}", disk.samples);
-    Some(Finding::new(of_all, each && holds, evidence))
+    Some(Finding::new(explained, each && holds, evidence))
 }
 
 /// Shares by the law of bonds, each bond for the part of the time in which it was sampled.
@@ -238,7 +263,9 @@ fn by_sampled_bonds(case: &Case<'_>) -> Option<Vec<f64>> {
     let holders = &case.measured.disk.as_ref().ok()?.groups;
     let of = |(with, holder): (usize, &GroupRequests)| {
         let bond = move |(group, part): (usize, &f64)| (Bond { group, with }, *part);
-        holder.partners.iter().enumerate().map(bond).collect::<Vec<_>>()
+        // Two queues of one group that wake each other add nothing to its weight.
+        let others = holder.partners.iter().enumerate().filter(move |(group, _)| *group != with);
+        others.map(bond).collect::<Vec<_>>()
     };
     let bonds: Vec<(Bond, f64)> = holders.iter().enumerate().flat_map(of).collect();
     Some(law::shares_over_time(case.promised, case.depths.as_ref()?, &bonds))

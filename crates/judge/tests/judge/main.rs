@@ -19,6 +19,8 @@ mod coverage;
 #[cfg(test)]
 mod cpu;
 #[cfg(test)]
+mod cpu_proofs;
+#[cfg(test)]
 mod damon;
 #[cfg(test)]
 mod document;

@@ -8,7 +8,7 @@ use assay_blame::{
     Verdict as Valid, Waits,
 };
 use assay_facts::Available;
-use assay_run_folder::EvidenceRecord;
+use assay_run_folder::{EvidenceRecord, WarmUpRecord};
 use assay_verdict::{Cause, PromiseJudgement, ProofState, Verdict};
 
 use crate::synthetic::{Run, Scenario};
@@ -253,7 +253,81 @@ fn what_a_check_proved_has_the_figures_of_the_events() {
     assert!(figures.contains("100 % of it while /hog ran"), "{figures}");
     let idle = evidence_of(0.01);
     assert_eq!(idle.causes[0].code, "C-CPU", "the check still says why it is void");
-    assert_eq!(state(&idle, "C-CPU"), Some(ProofState::Excluded));
+    assert_eq!(state(&idle, "C-CPU"), None, "no group waits while the kernel keeps a CPU busy");
+}
+
+#[test]
+fn events_of_a_long_warm_up_say_nothing_of_the_shares_after_it() {
+    let after = |seconds: f64| {
+        let warm_up = WarmUpRecord::Seconds(seconds);
+        let run = Scenario { warm_up, ..Scenario::new(&LADDER).shares(&BONDED) }.run();
+        let judged = promise(&with(&run, &evidence(0.01, disk(&BONDED, true))));
+        assert_eq!(judged.verdict, Verdict::Broken);
+        state(&judged, "C-WAKER")
+    };
+    assert_eq!(after(4.0), Some(ProofState::Proven));
+    assert_eq!(after(10.0), None);
+}
+
+/// Of each mebibyte the disk makes eight requests, so that 16 of these are 2 of 8.
+#[test]
+fn a_group_of_large_requests_asks_for_as_many_as_the_disk_makes_of_them() {
+    const SHARES: [f64; 4] = [0.1, 0.2, 0.4, 0.3];
+    let of_size = |block_size: Option<u64>| {
+        let mut run = Scenario::new(&LADDER).shares(&SHARES).run();
+        for io in run.trial().groups.iter_mut().map(|group| &mut group.workloads[0].io) {
+            io.block_size = block_size;
+        }
+        for repeat in &mut run.trial().repeats {
+            let heaviest = repeat.workloads.last_mut().unwrap();
+            heaviest.latency.values_mut().for_each(|latency| latency.mean_ns /= 4.0);
+        }
+        let mut disk = disk(&SHARES, false);
+        for (number, group) in disk.groups.iter_mut().enumerate() {
+            group.bytes = group.requests * (128 << 10);
+            group.mean_queued = if number == 3 { 14.0 } else { 62.0 };
+        }
+        let judged = promise(&with(&run, &evidence(0.01, disk)));
+        assert!(cause(&judged, "C-DEMAND").is_some(), "{:#?}", judged.causes);
+        state(&judged, "C-DEMAND")
+    };
+    assert_eq!(of_size(Some(1 << 20)), Some(ProofState::Proven));
+    assert_eq!(of_size(None), None, "how many of them are one is not known");
+}
+
+#[test]
+fn several_hardware_queues_do_not_exclude_a_full_pool() {
+    let pool = |nr_requests: u64| {
+        let mut disk = disk(&BONDED, false);
+        disk.nr_requests = nr_requests;
+        disk.groups.iter_mut().for_each(|group| group.place.own_cap_ns = ns(0.9 * SECONDS));
+        state(&promise(&with(&broken(), &evidence(0.01, disk))), "C-REQUEST-POOL")
+    };
+    assert_eq!(pool(256), Some(ProofState::Excluded));
+    assert_eq!(pool(512), Some(ProofState::Contributes));
+}
+
+#[test]
+fn requests_beyond_the_end_of_a_turn_are_no_injection_where_bfq_was_to_inject_none() {
+    let served = [3.0, 2.0, 4.0, 8.0].map(|part| part / 17.0);
+    let with_limit = |limit: u64| {
+        let mut disk = disk(&served, false);
+        let requests = disk.groups[0].requests;
+        let Available::Value(bfq) = &mut disk.bfq else { panic!() };
+        bfq.injected = vec![Injected {
+            in_service: "task4".to_owned(),
+            group: "task1".to_owned(),
+            as_waker: 0,
+            as_woken: 0,
+            other: requests * 7 / 10,
+        }];
+        bfq.groups[0].in_service_percent *= 0.3;
+        bfq.groups[3].inject_limit_max = limit;
+        let run = Scenario::new(&LADDER).shares(&served).run();
+        state(&promise(&with(&run, &evidence(0.01, disk))), "C-INJECTION")
+    };
+    assert_eq!(with_limit(1), Some(ProofState::Proven));
+    assert_eq!(with_limit(0), Some(ProofState::Excluded));
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn added(mut sum: CpuWait, more: CpuWait) -> CpuWait {
     sum.waited += more.waited;
     sum.is_doubtful |= more.is_doubtful;
     sum.quota += more.quota;
+    sum.stolen += more.stolen;
     for (name, waited) in more.foreign {
         match sum.foreign.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => *known += waited,
@@ -62,11 +63,12 @@ fn wait(answer: &Answer) -> CpuWait {
 
 fn by_class(answer: &Answer) -> CpuWait {
     let mut foreign: Vec<(String, f64)> = Vec::new();
-    let mut quota = 0.0;
+    let (mut quota, mut stolen) = (0.0, 0.0);
     for part in &answer.parts {
         let seconds = part.ns as f64 * 1e-9;
         match part.culprit {
             Culprit::OwnQuota => quota += seconds,
+            Culprit::Hypervisor => stolen += seconds,
             _ if is_foreign(part) => foreign.push((name(part), seconds)),
             _ => {}
         }
@@ -85,6 +87,7 @@ fn by_class(answer: &Answer) -> CpuWait {
         waited: seconds(answer.waited_ns),
         is_doubtful: false,
         quota,
+        stolen,
         foreign,
         cpus: answer.cpus.iter().map(on).collect(),
     }

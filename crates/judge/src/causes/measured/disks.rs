@@ -1,6 +1,6 @@
 //! Requests of a disk, from the answer about it.
 
-use assay_blame::{Bfq, DiskAnswer, DiskGroup, Verdict};
+use assay_blame::{Bfq, Bond, DiskAnswer, DiskGroup, Verdict};
 use assay_facts::Available;
 
 use super::{DiskUse, GroupRequests, is_part};
@@ -28,26 +28,34 @@ pub(super) fn requests(
     // A group without an entry had no request.
     let of = |name: &String| {
         let parts = answer.groups.iter().filter(|group| is_part(&group.group, name));
-        parts.map(requests_of).reduce(|sum, more| added(&sum, &more)).unwrap_or_default()
+        parts
+            .map(|group| requests_of(group, answer.seconds))
+            .reduce(|sum, more| added(&sum, &more))
+            .unwrap_or_default()
     };
     let mut groups: Vec<GroupRequests> = names.iter().map(of).collect();
     if let Some(bfq) = bfq {
         add_turns(&mut groups, bfq, names);
     }
     let samples = bfq.map_or(0.0, |bfq| bfq.samples as f64);
-    Ok(DiskUse { seconds: answer.seconds, groups, samples })
+    let injects = bfq.is_some_and(|bfq| bfq.groups.iter().any(|one| one.inject_limit_max > 0));
+    let pool = answer.nr_requests as f64;
+    Ok(DiskUse { seconds: answer.seconds, groups, samples, pool, injects })
 }
 
-fn requests_of(group: &DiskGroup) -> GroupRequests {
+/// A group that gets nothing has requests in the scheduler that never leave it, so their mean number counts there and
+/// not the times that are over. The mean number in the device is too high by each request whose end was not seen.
+fn requests_of(group: &DiskGroup, over: f64) -> GroupRequests {
     let seconds = |ns: u64| ns as f64 * 1e-9;
     GroupRequests {
         requests: group.requests as f64,
+        bytes: group.bytes as f64,
         pool_full: seconds(group.place.pool_full_ns),
         own_cap: seconds(group.place.own_cap_ns),
         other_place: seconds(group.place.other_ns),
         held: group.place.held_mean,
         plugged: seconds(group.plugged.ns),
-        scheduler: seconds(group.scheduler.ns),
+        scheduler: group.mean_queued * over,
         device: seconds(group.device.ns),
         ..GroupRequests::default()
     }
@@ -57,6 +65,7 @@ fn requests_of(group: &DiskGroup) -> GroupRequests {
 fn added(sum: &GroupRequests, more: &GroupRequests) -> GroupRequests {
     GroupRequests {
         requests: sum.requests + more.requests,
+        bytes: sum.bytes + more.bytes,
         pool_full: sum.pool_full + more.pool_full,
         own_cap: sum.own_cap + more.own_cap,
         other_place: sum.other_place + more.other_place,
@@ -77,12 +86,15 @@ fn add_turns(groups: &mut [GroupRequests], bfq: &Bfq, names: &[String]) {
     };
     let all: f64 = names.iter().map(percent).sum();
     for (group, name) in groups.iter_mut().zip(names) {
+        let bonds_with = |other: &String| {
+            // What a group wakes of its own has its own weight.
+            let others = |bond: &&Bond| !is_part(&bond.partner, name);
+            let of = bfq.bonds.iter().filter(|bond| is_part(&bond.group, name)).filter(others);
+            of.filter(|bond| is_part(&bond.partner, other)).collect::<Vec<_>>()
+        };
         let own_samples = percent(name) / 100.0 * bfq.samples as f64;
         let partner = |other: &String| -> f64 {
-            let bonds = bfq
-                .bonds
-                .iter()
-                .filter(|bond| is_part(&bond.group, name) && is_part(&bond.partner, other));
+            let bonds = bonds_with(other).into_iter();
             let samples: u64 = bonds.map(|bond| bond.waker_samples + bond.woken_samples).sum();
             (samples as f64 / own_samples.max(1.0)).min(1.0)
         };
@@ -93,11 +105,17 @@ fn add_turns(groups: &mut [GroupRequests], bfq: &Bfq, names: &[String]) {
         for one in injected {
             group.injected_as_partner += (one.as_waker + one.as_woken) as f64;
             group.injected_otherwise += one.other as f64;
+            let holder = bfq.group(&one.in_service);
+            if holder.is_some_and(|holder| holder.inject_limit_max > 0) {
+                group.injected_by_limit += one.other as f64;
+            }
         }
         group.in_service = percent(name) / all.max(f64::MIN_POSITIVE);
         let parts = bfq.groups.iter().filter(|one| is_part(&one.group, name));
         let idle: f64 = parts.map(|one| one.timer_percent * one.in_service_percent / 100.0).sum();
         group.idle = idle / percent(name).max(f64::MIN_POSITIVE);
         group.partners = names.iter().map(partner).collect();
+        group.bonded =
+            names.iter().map(|other| bonds_with(other).iter().any(|bond| bond.set > 0)).collect();
     }
 }

@@ -63,6 +63,32 @@ fn how_long_a_group_waited_is_known_by_the_kernel_where_the_parts_are_in_doubt()
     assert_eq!(void.waits_by_class(), None, "the sums differ");
 }
 
+/// What waits at the end is in no time that is over.
+#[test]
+fn a_starved_group_has_its_requests_in_the_scheduler() {
+    let mut evidence = evidence("task1", "task2");
+    let answer = &mut evidence.disks.value_mut().unwrap()[0];
+    (answer.groups[0].scheduler.ns, answer.groups[0].mean_queued) = (0, 8.0);
+    let seconds = answer.seconds;
+    let disk = requests(&evidence, &["task1", "task2"]);
+    assert!((disk.groups[0].scheduler - 8.0 * seconds).abs() < 1e-9, "{:#?}", disk.groups[0]);
+}
+
+#[test]
+fn bonds_of_a_group_with_itself_are_none() {
+    let mut evidence = evidence("task1", "task2");
+    let bfq = evidence.disks.value_mut().unwrap()[0].bfq.value_mut().unwrap();
+    for bond in &mut bfq.bonds {
+        bond.partner = bond.group.clone();
+        bond.set = 1;
+    }
+    let disk = requests(&evidence, &["task1", "task2"]);
+    let has_any = |group: &super::GroupRequests| {
+        group.partners.iter().any(|part| *part > 0.0) || group.bonded.contains(&true)
+    };
+    assert!(!disk.groups.iter().any(has_any), "{:#?}", disk.groups);
+}
+
 #[test]
 fn a_group_has_the_requests_and_turns_of_the_groups_inside_it() {
     let rest = ["task3", "task4", "task5", "task6", "task7", "task8"];

@@ -3,6 +3,7 @@
 mod cpus;
 mod disks;
 mod repeats;
+mod short_of_requests;
 mod wakers;
 
 use super::{Case, Finding};
@@ -15,7 +16,10 @@ struct World {
     names: Vec<String>,
     promised: Vec<f64>,
     seen: Vec<f64>,
+    /// CPU seconds of each group on each CPU.
     ran: Option<Vec<Vec<f64>>>,
+    others: Option<f64>,
+    has_throttled: bool,
     depth: f64,
     disturbed: bool,
     measured: Measured,
@@ -43,6 +47,8 @@ impl World {
             promised: shares(weights),
             seen: shares(served),
             ran: None,
+            others: None,
+            has_throttled: false,
             depth: 8.0,
             disturbed: false,
             measured: Measured {
@@ -51,6 +57,7 @@ impl World {
                     seconds: SECONDS,
                     groups: weights.iter().map(|_| group()).collect(),
                     samples: 9000.0,
+                    ..DiskUse::default()
                 }),
             },
         }
@@ -79,7 +86,15 @@ impl World {
             depths: Some(each(self.depth)),
             threads: Some(each(2.0)),
             cpus: vec![0, 1],
-            ran: self.ran.clone(),
+            ran: self.ran.clone().map(|mut ran| {
+                ran.iter_mut().flatten().for_each(|seconds| *seconds /= SECONDS);
+                ran
+            }),
+            others: self.others,
+            others_on: None,
+            is_bound: false,
+            has_throttled: self.has_throttled,
+            pool: None,
             caps: Some(self.promised.iter().map(|share| (64.0 * share).round()).collect()),
             schedules: true,
             disturbed: self.disturbed,

@@ -11,6 +11,18 @@ pub(super) struct Bond {
     pub(super) with: usize,
 }
 
+impl Bond {
+    /// What it brings its group while it lasts.
+    fn brings(&self, weights: &[f64], depths: &[f64]) -> f64 {
+        depths[self.group] / depths[self.with] * weights[self.with]
+    }
+
+    /// Whether that is more than the group has by its own weight.
+    pub(super) fn lifts(&self, weights: &[f64], depths: &[f64]) -> bool {
+        self.group != self.with && self.brings(weights, depths) > weights[self.group]
+    }
+}
+
 /// Levels at which bonds that lasted for a part of the time are looked at.
 const LEVELS: u32 = 20;
 
@@ -18,7 +30,7 @@ const LEVELS: u32 = 20;
 pub(super) fn shares(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
     let injected = |group: usize| {
         let mine = bonds.iter().filter(|bond| bond.group == group);
-        mine.map(|bond| depths[group] / depths[bond.with] * weights[bond.with]).sum::<f64>()
+        mine.map(|bond| bond.brings(weights, depths)).sum::<f64>()
     };
     let got: Vec<f64> =
         weights.iter().enumerate().map(|(group, own)| own.max(injected(group))).collect();

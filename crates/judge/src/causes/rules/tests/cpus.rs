@@ -2,11 +2,11 @@
 
 use std::array::from_fn;
 
-use super::{SECONDS, World};
-use crate::causes::Measure;
+use super::{Case, SECONDS, World};
 use crate::causes::measured::OnCpu;
+use crate::causes::{Measure, RULES};
 use assay_stats::water_fill::water_fill;
-use assay_verdict::ProofState::{self, Contributes, Excluded};
+use assay_verdict::ProofState::{self, Contributes, Excluded, Proven};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -105,12 +105,39 @@ fn others_on_the_cpu_of_one_group_are_proven() {
     assert!(deviation(&[apart]) < 1e-9);
     let happens = Happens { others: [0.8, 0.0], ..apart };
     let found = world(&[happens]).finding("C-CPU-OTHERS").unwrap();
-    assert_eq!(found.state, ProofState::Proven, "{found:?}");
+    assert_eq!(found.state, Proven, "{found:?}");
     assert!(found.evidence.contains("mostly for /hog"), "{found:?}");
     // Evenly spread groups lose alike to others: nothing to explain.
     assert!(deviation(&[Happens { others: [0.5, 0.0], ..NOTHING }]) < 1e-9);
-    let uneven = Happens { first: [2.0, 2.0, 0.0], others: [0.01, 0.01], ..NOTHING };
-    assert_eq!(world(&[uneven]).state("C-CPU-OTHERS"), Some(Excluded));
+}
+
+#[test]
+fn others_are_excluded_where_the_host_shows_no_use_by_them() {
+    // Threads that moved away from others hardly wait for them.
+    let uneven = Happens { first: [2.0, 2.0, 0.0], ..NOTHING };
+    let state = |others: Option<f64>| World { others, ..world(&[uneven]) }.state("C-CPU-OTHERS");
+    assert_eq!(state(None), None);
+    assert_eq!(state(Some(0.115)), None);
+    assert_eq!(state(Some(0.002)), Some(Excluded));
+}
+
+#[test]
+fn threads_that_others_pushed_together_prove_no_imbalance() {
+    let pushed = Happens { first: [2.0, 2.0, 0.0], others: [0.0, 0.5], ..NOTHING };
+    let world = world(&[pushed]);
+    assert_eq!(world.proven(Measure::CpuTime), [""; 0], "{:?}", world.finding("C-CPU-IMBALANCE"));
+    let bound = Case { is_bound: true, ..world.case() };
+    assert_eq!(cpu_imbalance(&bound), Some(Proven), "no thread could move");
+    let little = Happens { others: [0.0, 0.01], ..pushed };
+    let world = self::world(&[little]);
+    assert_eq!(world.proven(Measure::CpuTime), ["C-CPU-IMBALANCE"]);
+    let counted = Case { others_on: Some(vec![0.0, 0.3]), ..world.case() };
+    assert_eq!(cpu_imbalance(&counted), Some(Contributes), "by the host's counters");
+}
+
+fn cpu_imbalance(case: &Case<'_>) -> Option<ProofState> {
+    let rule = RULES.iter().find(|rule| rule.code == "C-CPU-IMBALANCE").unwrap();
+    (rule.examine)(case).map(|found| found.state)
 }
 
 #[test]
@@ -150,7 +177,7 @@ fn what_could_not_be_judged_is_held_against_the_margin() {
         world.disturbed = true;
         world.state("C-CPU-OTHERS")
     };
-    assert_eq!(state(0.5), Some(ProofState::Proven));
+    assert_eq!(state(0.5), Some(Proven));
     assert_eq!(state(0.1), Some(Contributes));
     assert_eq!(state(0.01), None, "threads may have moved away from the others");
 }

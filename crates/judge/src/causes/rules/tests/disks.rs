@@ -1,13 +1,13 @@
 //! Rules of promises on a disk.
 
-use super::{SECONDS, World};
-use crate::causes::Measure;
+use super::{Case, SECONDS, World};
+use crate::causes::{Measure, RULES};
 use assay_verdict::ProofState::{Contributes, Excluded, Proven};
 
-const LADDER: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+pub(super) const LADDER: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 /// As many requests as were served, each group in service as long as it was served, most of them in the scheduler.
-fn in_turns(world: World) -> World {
+pub(super) fn in_turns(world: World) -> World {
     let seen = world.seen.clone();
     world.disk(|number, group| {
         (group.scheduler, group.device) = (6.0 * SECONDS, 2.0 * SECONDS);
@@ -96,9 +96,34 @@ fn requests_in_the_service_of_others_prove_injection_and_ends_of_turns_do_not() 
             }
         })
     };
-    assert_eq!(turns(0.7).proven(Measure::IoBytes), ["C-INJECTION"]);
-    assert_eq!(turns(0.3).state("C-INJECTION"), Some(Contributes));
+    let with_a_limit = |injected: f64| {
+        let mut world = turns(injected).disk(|_, g| g.injected_by_limit = g.injected_otherwise);
+        world.measured.disk.as_mut().unwrap().injects = true;
+        world
+    };
+    assert_eq!(with_a_limit(0.7).proven(Measure::IoBytes), ["C-INJECTION"]);
+    assert_eq!(with_a_limit(0.3).state("C-INJECTION"), Some(Contributes));
+    assert_eq!(
+        with_a_limit(0.0).state("C-INJECTION"),
+        Some(Contributes),
+        "ends of turns look like injection: nothing is known of 19 %"
+    );
     assert_eq!(turns(0.0).state("C-INJECTION"), Some(Excluded));
+    assert_eq!(turns(0.7).state("C-INJECTION"), Some(Excluded), "BFQ was to inject nothing");
+}
+
+/// Three of four groups have most of their requests injected: that is what is usual, and no reason to exclude it.
+#[test]
+fn injection_into_most_groups_is_not_excluded() {
+    let mut world = in_turns(World::new(&LADDER, &[3.0, 2.0, 4.0, 8.0])).disk(|number, group| {
+        if number != 3 {
+            group.injected_otherwise = 0.7 * group.requests;
+            group.injected_by_limit = group.injected_otherwise;
+            group.in_service *= 0.3;
+        }
+    });
+    world.measured.disk.as_mut().unwrap().injects = true;
+    assert_eq!(world.state("C-INJECTION"), Some(Contributes));
 }
 
 /// By weight the caps are 4, 9, 17 and 34 of 64.
@@ -133,6 +158,60 @@ fn a_cap_does_not_explain_losers_without_one_or_winners_at_theirs() {
     let other_limit = capped(&[0.6, 1.2, 4.0, 8.0], [0.9, 0.8, 0.0, 0.0])
         .disk(|_, group| group.held = group.held.map(|held| held / 2.0));
     assert_eq!(other_limit.state("C-TAG-CAP"), Some(Contributes), "they held less than their caps");
+}
+
+#[test]
+fn a_thread_that_waits_for_a_cpu_does_not_wait_for_its_cap() {
+    let waiting = |part: f64| {
+        capped(&[0.6, 1.2, 4.0, 8.0], [0.9, 0.8, 0.0, 0.0]).cpu(move |number, wait| {
+            if number < 2 {
+                wait.waited = part * SECONDS;
+            }
+        })
+    };
+    assert_eq!(waiting(1.8).proven(Measure::IoBytes), [""; 0]);
+    assert_eq!(waiting(0.5).state("C-TAG-CAP"), Some(Contributes), "most of the wait for a place");
+    assert_eq!(
+        waiting(0.3).proven(Measure::IoBytes),
+        ["C-TAG-CAP"],
+        "as readers on busy CPUs have it"
+    );
+    let mut unknown = waiting(0.0);
+    unknown.measured.cpu = Err("refused".to_owned());
+    assert_eq!(unknown.state("C-TAG-CAP"), Some(Contributes));
+    let mut no_samples = waiting(0.0);
+    no_samples.measured.disk.as_mut().unwrap().samples = 0.0;
+    assert_eq!(no_samples.state("C-TAG-CAP"), Some(Contributes), "whether BFQ waited is not known");
+}
+
+#[test]
+fn short_waits_for_a_place_do_not_exclude_the_cap() {
+    let short = capped(&[0.6, 1.2, 4.0, 8.0], [0.0; 4]);
+    assert_eq!(short.state("C-TAG-CAP"), Some(Excluded));
+    let short = short.disk(|number, group| {
+        if number < 2 {
+            group.other_place = 0.9 * SECONDS;
+        }
+    });
+    assert_eq!(short.state("C-TAG-CAP"), Some(Contributes));
+}
+
+#[test]
+fn places_of_several_hardware_queues_prove_and_exclude_nothing() {
+    let state = |world: &World, code: &str| {
+        let rule = RULES.iter().find(|rule| rule.code == code).unwrap();
+        let case = Case { pool: Some(64.0), ..world.case() };
+        (rule.examine)(&case).map(|found| found.state)
+    };
+    let mut all_wait = capped(&[0.6, 1.2, 4.0, 8.0], [0.9, 0.8, 0.0, 0.0]);
+    for (pool, cap, exhausted) in [(64.0, Proven, Excluded), (128.0, Contributes, Contributes)] {
+        all_wait.measured.disk.as_mut().unwrap().pool = pool;
+        assert_eq!(state(&all_wait, "C-TAG-CAP"), Some(cap));
+        assert_eq!(state(&all_wait, "C-REQUEST-POOL"), Some(exhausted));
+    }
+    let mut nobody_waits = bonded();
+    nobody_waits.measured.disk.as_mut().unwrap().pool = 128.0;
+    assert_eq!(state(&nobody_waits, "C-REQUEST-POOL"), Some(Excluded));
 }
 
 /// Each of twelve has a twelfth of all losses.
@@ -174,84 +253,4 @@ fn an_empty_scheduler_proves_the_device_queue_unless_little_was_outstanding() {
     assert_eq!(in_device(3.0).state("C-DEVICE-QUEUE"), Some(Contributes));
     let weights = in_device(7.9).disk(|_, group| group.scheduler = 3.0 * SECONDS);
     assert_eq!(weights.state("C-DEVICE-QUEUE"), Some(Excluded));
-}
-
-/// The heaviest group keeps so many requests outstanding and gets a quarter of its promise.
-fn starved(kept: f64) -> World {
-    let world = in_turns(World::new(&LADDER, &[1.0, 2.0, 4.0, 2.0]));
-    world.disk(move |number, group| {
-        if number == 3 {
-            group.scheduler = (kept - 2.0) * SECONDS;
-        }
-    })
-}
-
-fn waiting(world: World, part: f64) -> World {
-    world.cpu(move |number, wait| {
-        if number == 3 {
-            wait.waited = part * 2.0 * SECONDS;
-            wait.foreign = vec![("/hog".to_owned(), 0.81 * wait.waited)];
-        }
-    })
-}
-
-#[test]
-fn waiting_for_cpus_instead_of_the_disk_proves_the_cpu() {
-    let world = waiting(starved(3.0), 0.6);
-    assert_eq!(world.proven(Measure::IoBytes), ["C-CPU"]);
-    let evidence = world.finding("C-CPU").unwrap().evidence;
-    let text = "threads of `task4` waited 12.00 s for a CPU, 60.0 % of their time, 81.0 % of it while /hog ran";
-    assert!(evidence.starts_with(text), "{evidence}");
-    let full = waiting(starved(8.0), 0.6);
-    assert_eq!(
-        full.state("C-CPU"),
-        Some(Contributes),
-        "its requests wait for the disk all the same"
-    );
-    assert_eq!(waiting(starved(3.0), 0.01).state("C-CPU"), Some(Excluded));
-}
-
-/// A group that waits for CPUs, but another gains what the bond of a waker gives it.
-#[test]
-fn waiting_for_cpus_does_not_explain_that_one_group_gains() {
-    let world = waiting(in_turns(World::new(&LADDER, &[1.0, 2.0, 6.0, 6.0])), 0.3);
-    let world = world.disk(|number, group| {
-        if number == 3 {
-            group.scheduler = 3.0 * SECONDS;
-        }
-    });
-    assert_eq!(world.state("C-CPU"), Some(Contributes), "{:?}", world.finding("C-CPU"));
-    assert_eq!(world.state("C-DEMAND"), Some(Contributes));
-}
-
-#[test]
-fn few_requests_alone_prove_no_low_demand() {
-    // They may have been merged, held back by `io.max`, or still wait at the end.
-    assert_eq!(starved(3.0).state("C-DEMAND"), Some(Contributes));
-    assert_eq!(starved(7.9).state("C-DEMAND"), Some(Excluded));
-    assert_eq!(waiting(starved(3.0), 0.3).state("C-DEMAND"), Some(Contributes), "no CPU");
-    let blocked = starved(3.0).disk(|number, group| {
-        if number == 3 {
-            group.own_cap = 0.9 * SECONDS;
-        }
-    });
-    assert_eq!(blocked.state("C-DEMAND"), Some(Contributes), "its thread waits for a place");
-}
-
-/// How long threads waited for a CPU suffices; for whom is another question.
-#[test]
-fn waiting_for_unknown_others_leaves_what_rests_on_its_length() {
-    let doubted = |world: World| world.cpu(|_, wait| wait.is_doubtful = true);
-    let world = doubted(waiting(starved(3.0), 0.6));
-    assert_eq!(world.proven(Measure::IoBytes), ["C-CPU"]);
-    assert_eq!(world.state("C-CPU-QUOTA"), None);
-    assert_eq!(world.state("C-CPU-OTHERS"), None);
-    let of_its_own = World { disturbed: true, ..doubted(starved(3.0)) };
-    assert_eq!(
-        of_its_own.state("C-DEMAND"),
-        Some(Proven),
-        "its check failed, and no CPU was short"
-    );
-    let void = World { disturbed: true, ..doubted(waiting(starved(3.0), 0.6)) };
-    assert_eq!(void.state("C-DEMAND"), Some(Contributes));
 }

@@ -63,7 +63,46 @@ fn a_bond_of_another_size_proves_nothing() {
 #[test]
 fn a_debt_that_was_repaid_proves_nothing() {
     let repaid = world(&LADDER, &[1.0, 3.5, 3.5, 7.0], &[(4, 1, 0.5)], 1.0);
-    assert_eq!(state(&repaid), Some(Excluded), "{:?}", repaid.finding("C-WAKER"));
+    assert_eq!(state(&repaid), Some(Contributes), "{:?}", repaid.finding("C-WAKER"));
+}
+
+/// Recorded (docs/findings/bfq-waker.md, S): the partner got nothing for 12 s, in debt for what it had got before, and
+/// the others divided its part by weight.
+#[test]
+fn groups_that_gain_by_a_partners_debt_do_not_exclude_the_bond() {
+    let debt = |bonds: &[Bonded]| state(&world(&LADDER, &[0.0, 2.0, 4.0, 8.0], bonds, 0.0));
+    assert_eq!(debt(&[(4, 1, 0.95)]), Some(Contributes));
+    assert_eq!(debt(&[]), Some(Excluded));
+    assert_eq!(debt(&[(1, 4, 0.95)]), Some(Excluded), "the partner has more by its weight");
+    assert_eq!(debt(&[(4, 1, 0.01)]), Some(Excluded), "hardly ever");
+    let began = world(&LADDER, &[0.0, 2.0, 4.0, 8.0], &[], 0.0);
+    let began = began.disk(|number, group| {
+        group.bonded = vec![number == 3, false, false, false];
+    });
+    assert_eq!(state(&began), Some(Contributes));
+}
+
+/// Two queues of the third group that wake each other, beside its bond with the fourth.
+#[test]
+fn a_bond_of_a_group_with_itself_brings_nothing() {
+    let both = world(&LADDER, &[1.0, 2.0, 8.0, 8.0], &[(4, 3, 1.0), (3, 3, 1.0)], 1.0);
+    assert_eq!(state(&both), Some(Proven), "{:?}", both.finding("C-WAKER"));
+}
+
+/// Allocation takes 2 us, which of 60 000 requests a second is a tenth of the time.
+#[test]
+fn a_victim_of_many_requests_waits_for_none_of_them() {
+    let served = |each: f64| {
+        let world = world(&LADDER, &[8.0, 2.0, 4.0, 8.0], &[(4, 1, 1.0)], 1.0);
+        world.disk(move |number, group| {
+            if number != 0 {
+                group.requests = 6e5;
+                group.other_place = each * group.requests;
+            }
+        })
+    };
+    assert_eq!(state(&served(2e-6)), Some(Proven));
+    assert_eq!(state(&served(2e-5)), Some(Contributes));
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! Causes of shares of CPU time that the kernel's events prove, from the documents of a run.
+
+use std::sync::Arc;
+
+use assay_blame::{Answer, Counted, CpuPart, Culprit, EVIDENCE_SCHEMA, Evidence, Names, Part};
+use assay_facts::Available;
+use assay_run_folder::{
+    EvidenceRecord, PlacementRecord, RelationRecord, RepeatRecord, Table, TrialRecord, WarmUpRecord,
+};
+use assay_verdict::{ProofState, Verdict};
+
+use crate::synthetic::{Run, Scenario, table};
+
+/// Seconds of a repeat, its warm-up included.
+const SECONDS: f64 = 20.0;
+
+/// CPUs that each of three groups kept busy: the third has CPU 0 for itself, and the others share CPU 1 by weight.
+type Busy = [[f64; 2]; 3];
+const APART: Busy = [[0.0, 1.0 / 3.0], [0.0, 2.0 / 3.0], [1.0, 0.0]];
+
+/// The same while others use half of CPU 1.
+const PUSHED: Busy = [[1.0 / 3.0, 0.0], [2.0 / 3.0, 0.0], [0.0, 0.5]];
+
+fn split(busy: Busy) -> Table {
+    let groups = ["task1", "task2", "task3"];
+    table("cpu_split", &groups, &["cpu0_ns", "cpu1_ns"], 21, |group, ns| {
+        busy[group].map(|part| (part * ns as f64) as u64).to_vec()
+    })
+}
+
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+/// Two threads, all on the CPU on which the group ran, which others used for this part of the time.
+fn answer(group: usize, on: [f64; 2], others: f64) -> Answer {
+    let cpu = usize::from(on[1] > 0.0);
+    let part = |culprit, seconds: f64| Part {
+        culprit,
+        group: None,
+        owner: None,
+        ns: ns(seconds),
+        percent: 0.0,
+    };
+    let waited = (2.0 - on[cpu]) * SECONDS;
+    let foreign = if cpu == 1 { 2.0 * others * SECONDS } else { 0.0 };
+    let parts =
+        vec![part(Culprit::OwnThreads, waited - foreign), part(Culprit::Ungrouped, foreign)];
+    let nothing = Counted { cpus: Vec::new() };
+    let empty = Answer::new(&format!("task{}", group + 1), SECONDS, &nothing, &Names::default());
+    let cpus = vec![CpuPart { cpu, waited_ns: ns(waited), parts: parts.clone() }];
+    Answer { waited_ns: ns(waited), parts, cpus, ..empty }
+}
+
+/// A run of three groups of weights 1:2:4 on two CPUs.
+fn run(busy: Busy, others: f64, warm_up_s: f64) -> Run {
+    let used = busy.map(|on| on[0] + on[1]);
+    let all: f64 = used.iter().sum();
+    let follows = RelationRecord::Proportional("io.weight".to_owned());
+    let warm_up = WarmUpRecord::Seconds(warm_up_s);
+    let scenario = Scenario { idle: 0.0, warm_up, ..Scenario::new(&[100, 200, 400]) };
+    let shares = used.map(|one| one / all);
+    let mut run = scenario.shares(&shares).promise("cpu.time", follows).run();
+    run.manifest.host.cpus.allowed = "0-1".parse().unwrap();
+    run.trial().groups.iter_mut().for_each(|group| group.workloads[0].threads = Some(2));
+    run.samples[0][0].push(split(busy));
+    let answers = (0..3).map(|group| answer(group, busy[group], others)).collect();
+    let evidence = Evidence {
+        schema: EVIDENCE_SCHEMA,
+        seconds: SECONDS,
+        cpu: Available::Value(answers),
+        disks: Available::NotAvailable("no group uses a disk".to_owned()),
+    };
+    let document = Some(Arc::new(evidence));
+    let add = |repeat: &mut RepeatRecord| {
+        repeat.evidence = Some(EvidenceRecord { cpu_s: None, document: document.clone() });
+    };
+    run.trial().repeats.iter_mut().for_each(add);
+    run
+}
+
+/// Binds every workload to the CPU on which it ran.
+fn bind(trial: &mut TrialRecord, busy: Busy) {
+    let placed = trial.groups.iter().zip(busy).map(|(group, on)| PlacementRecord {
+        workload: group.workloads[0].name.clone(),
+        group: group.name.clone(),
+        asked_cpus: None,
+        cpus: Some(if on[1] > 0.0 { "1" } else { "0" }.parse().unwrap()),
+        memory: None,
+        huge_pages: None,
+        pages: std::collections::BTreeMap::default(),
+    });
+    trial.placements = placed.collect();
+}
+
+fn imbalance(run: &Run) -> Option<ProofState> {
+    let judged = run.promise();
+    assert_eq!(judged.verdict, Verdict::Broken, "{}", judged.reason);
+    let found = judged.proofs.iter().find(|proof| proof.code == "C-CPU-IMBALANCE");
+    found.map(|proof| proof.state)
+}
+
+/// Events count from the common start on, and the CPU time is that of the judged seconds.
+#[test]
+fn no_thread_is_missed_for_a_warm_up() {
+    assert_eq!(imbalance(&run(APART, 0.0, 0.0)), Some(ProofState::Proven));
+    assert_eq!(imbalance(&run(APART, 0.0, 4.8)), Some(ProofState::Proven));
+}
+
+#[test]
+fn threads_that_could_not_leave_their_cpus_were_not_pushed_away() {
+    let mut pushed = run(PUSHED, 0.5, 0.0);
+    // What others used is no matter here of the host's own counters, by which the run would be void.
+    assert_eq!(imbalance(&pushed), Some(ProofState::Contributes));
+    bind(pushed.trial(), PUSHED);
+    assert_eq!(imbalance(&pushed), Some(ProofState::Proven));
+}
