@@ -80,8 +80,9 @@ fn judged(
         let left = last.siblings_reclaimable.map_or_else(String::new, |bytes| {
             format!("; its siblings had {} left that could be reclaimed", Bytes::new(bytes))
         });
-        let why =
-            format!("it was reclaimed {times} times below its memory.low (memory.events){left}");
+        let why = format!(
+            "it was reclaimed {times} times below its memory.low (memory.events.local){left}"
+        );
         return Ok((Verdict::Broken, why));
     }
     match (own, siblings) {

@@ -29,7 +29,7 @@ pub(crate) struct AuditArguments {
     /// Judge this snapshot instead of this host
     #[arg(value_name = "SNAPSHOT", conflicts_with = "snapshot")]
     file: Option<PathBuf>,
-    /// Audit the host whose root is mounted at DIR, as in a container that was started with `-v /:/host:ro`
+    /// Audit the host whose root is mounted at DIR, as in a container that was started with `--pid host -v /:/host:ro`
     #[arg(long, value_name = "DIR", default_value = "/", conflicts_with_all = ["file", "explain"])]
     root: PathBuf,
     /// Write a snapshot of this host to FILE, and judge nothing
@@ -217,7 +217,7 @@ fn root_at(folder: &Path) -> Result<Root, Error> {
     }
     Err(Error::usage(format!(
         "{} is no root directory of a host: it has no proc/self/mountinfo\n  hint: start the container with \
-         `-v /:/host:ro`, and name `--root /host`",
+         `--pid host -v /:/host:ro`, and name `--root /host`",
         folder.display()
     )))
 }
