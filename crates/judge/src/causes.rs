@@ -31,6 +31,7 @@ mod demand;
 mod device_queue;
 mod fit;
 mod foreign_writes;
+mod group_idle;
 mod infeasible;
 mod injection;
 mod iocost;
@@ -58,6 +59,7 @@ pub(crate) const ENTRIES: &[CauseEntry] = &[
     settings::SLICE_IDLE,
     injection::ENTRY,
     device_queue::ENTRY,
+    group_idle::ENTRY,
     seeky::ENTRY,
     ceiling::ENTRY,
     cfq::REENTRY,
@@ -86,6 +88,7 @@ pub(crate) const RULES: &[Rule] = &[
     waker::RULE,
     injection::RULE,
     device_queue::RULE,
+    group_idle::RULE,
     demand::RULE,
     cpu_contention::RULE,
     cpu_others::RULE,

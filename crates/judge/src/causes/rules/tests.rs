@@ -2,6 +2,7 @@
 
 mod cpus;
 mod disks;
+mod group_idle;
 mod repeats;
 mod short_of_requests;
 mod wakers;
