@@ -12,11 +12,12 @@ use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
 /// Page cache of each group: more than the 16 MiB below which reclaim skips a group at first.
-const CACHE: u64 = 64 * MIB;
-/// What the hog takes at a time.
-const STEP: u64 = 16 * MIB;
-/// Available memory at which it stops.
-const LEAST: u64 = 96 * MIB;
+const CACHE: u64 = 128 * MIB;
+/// What the hog takes at a time: much while there is a lot, then little, so that it is not killed.
+const STEPS: [u64; 2] = [16 * MIB, 4 * MIB];
+/// Available memory that is not a lot, and at which it stops. Of page cache the kernel counts some as not available.
+const LITTLE: u64 = 3 * CACHE;
+const LEAST: u64 = 16 * MIB;
 
 /// The group whose memory has a setting, and its sibling without.
 const SET: &str = "set";
@@ -97,10 +98,12 @@ fn press(fixture: &mut Fixture, file: &str, value: u64, is_nested: bool) -> Resu
     let after = loop {
         let after = [cache(fixture, SET)?, cache(fixture, PLAIN)?];
         let is_pressed = after.iter().zip(before).any(|(after, before)| *after < before / 2);
-        if is_pressed || is_killed || available(fixture)? < LEAST {
+        let available = available(fixture)?;
+        if is_pressed || is_killed || available < LEAST {
             break after;
         }
-        match execute(&mut hog, &format!("touch {STEP}"))? {
+        let step = STEPS[usize::from(available < LITTLE)];
+        match execute(&mut hog, &format!("touch {step}"))? {
             Some(step) => taken += step.bytes,
             None => is_killed = true,
         }
@@ -164,7 +167,7 @@ mod tests {
     use super::*;
     use crate::outcome::Verdict;
 
-    /// Parts of 64 MiB that are left.
+    /// Parts of the page cache that are left.
     fn seen(set: f64, plain: f64) -> Seen {
         let held = |part: f64| Held { before: CACHE, after: (part * CACHE as f64) as u64 };
         Seen { set: held(set), plain: held(plain), taken: 1 << 30, is_killed: false }
