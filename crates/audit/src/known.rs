@@ -27,30 +27,19 @@ pub struct KnownOfKernel {
     pub source: &'static str,
 }
 
-/// A sign in the kernel's types.
+/// A sign in the kernel's types: whether two members of a structure share their place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sign {
     /// The structure.
     pub structure: &'static str,
-    /// What of it shows it.
-    pub shows: Shows,
-}
-
-/// What a structure of a kernel shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shows {
-    /// That two members share their place, in a union.
-    OnePlace([&'static str; 2]),
-    /// That it has a member.
-    Member(&'static str),
+    /// The members, which a kernel that has it keeps in a union.
+    pub members: [&'static str; 2],
 }
 
 impl fmt::Display for Sign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.shows {
-            Shows::OnePlace([one, other]) => write!(f, "{}: {one} is {other}", self.structure),
-            Shows::Member(member) => write!(f, "{}: has {member}", self.structure),
-        }
+        let [one, other] = self.members;
+        write!(f, "{}: {one} is {other}", self.structure)
     }
 }
 
@@ -67,7 +56,7 @@ pub enum KnownBy {
 pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
     code: "A-KERNEL-REWEIGHT",
     affected: &[((6, 13, 0), Some((6, 18, 45))), ((6, 19, 0), Some((7, 1, 0)))],
-    sign: Some(Sign { structure: "sched_entity", shows: Shows::OnePlace(["vlag", "vprot"]) }),
+    sign: Some(Sign { structure: "sched_entity", members: ["vlag", "vprot"] }),
     sentence: "a group whose tasks wake each other tens of thousands of times a second on two CPUs can leave the others \
                without any CPU for seconds, whatever the weights",
     shown_by: "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu, A-KERNEL-REWEIGHT, docs/findings/wakeup-storm.md",
@@ -77,8 +66,9 @@ pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
 /// `memory.low` under the multi-generational LRU.
 pub(crate) static LOW_LRU_GEN: KnownOfKernel = KnownOfKernel {
     code: "A-LOW-LRU-GEN",
-    affected: &[((6, 3, 0), None)],
-    sign: Some(Sign { structure: "pglist_data", shows: Shows::Member("memcg_lru") }),
+    // 7.3.4 keeps it, although it has the list of groups as well; from which release on is not known.
+    affected: &[((6, 3, 0), Some((7, 3, 0)))],
+    sign: None,
     sentence: "where the multi-generational LRU is on, memory.low does not hold while the whole machine is short of memory: \
                such a group is passed over once, and then loses as much as others",
     shown_by: "memory/low-holds-while-the-machine-is-short, A-LOW-LRU-GEN, docs/findings/memory-low-lru-gen.md",
@@ -246,11 +236,16 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_shown_with_their_members() {
-        let of = |known: &KnownOfKernel| known.sign.map(|sign| sign.to_string());
-        assert_eq!(of(&REWEIGHT).as_deref(), Some("sched_entity: vlag is vprot"));
-        assert_eq!(of(&LOW_LRU_GEN).as_deref(), Some("pglist_data: has memcg_lru"));
-        assert!(!LOW_LRU_GEN.affects("6.1.0-56-amd64") && LOW_LRU_GEN.affects("6.12.117"));
+    fn a_sign_is_shown_with_its_members() {
+        let sign = REWEIGHT.sign.map(|sign| sign.to_string());
+        assert_eq!(sign.as_deref(), Some("sched_entity: vlag is vprot"));
+    }
+
+    #[test]
+    fn protection_that_reclaim_ignores_is_known_by_its_number() {
+        let affected =
+            ["6.1.0-56-amd64", "6.12.117", "7.3.4"].map(|release| LOW_LRU_GEN.affects(release));
+        assert_eq!(affected, [false, true, false]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use drift::{Change, Drift, OF_HOST, drift};
 pub use effective::{Effective, Limit};
 pub use finding::{Class, Finding, Reading};
 pub use fulfilment::{Fulfilment, Manifest, Place, Row, Standing, Told, fulfilment, manifest};
-pub use known::{KNOWN, KnownBy, KnownOfKernel, Shows, Sign, known_of, signs};
+pub use known::{KNOWN, KnownBy, KnownOfKernel, Sign, known_of, signs};
 pub use limit_settings::{DiskRate, LimitOf, LimitSetting, limit_settings};
 pub use own::{Membership, Own, own};
 pub use own_sets::{OwnSet, own_sets};

@@ -1,6 +1,6 @@
 //! What is known of the running kernel.
 
-use assay_audit::{KnownBy, Shows, Sign, known_of};
+use assay_audit::{KnownBy, Sign, known_of};
 use assay_kernel::{Root, btf};
 use serde::Serialize;
 
@@ -42,19 +42,11 @@ pub fn known_facts(root: &Root, release: &str) -> Vec<KnownFact> {
         .collect()
 }
 
-/// Whether the kernel's types show it; `None` if they do not tell, or it has no types.
+/// Whether the members share their place; `None` if the kernel lacks one, or has no types.
 pub(crate) fn shows(root: &Root, sign: &Sign) -> Option<bool> {
-    match sign.shows {
-        Shows::OnePlace(members) => {
-            match btf::member_offsets(root, sign.structure, members).ok()? {
-                [Some(one), Some(other)] => Some(one == other),
-                _ => None,
-            }
-        }
-        Shows::Member(member) => {
-            let [place] = btf::member_offsets(root, sign.structure, [member]).ok()?;
-            Some(place.is_some())
-        }
+    match btf::member_offsets(root, sign.structure, sign.members).ok()? {
+        [Some(one), Some(other)] => Some(one == other),
+        _ => None,
     }
 }
 
