@@ -60,7 +60,8 @@ impl Host<'_> {
         self.snapshot.disks.get(self.places().of_device(device)?)
     }
 
-    fn disk_named(&self, name: &str) -> Option<&Disk> {
+    /// The disk of this name, or of which it is a partition.
+    pub(crate) fn disk_named(&self, name: &str) -> Option<&Disk> {
         self.snapshot.disks.get(self.places().of_name(name)?)
     }
 

@@ -7,6 +7,7 @@ mod disks;
 mod groups;
 mod limits;
 mod machine;
+mod memory_events;
 mod metrics;
 mod names;
 mod open_files;

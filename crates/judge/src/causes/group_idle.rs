@@ -26,7 +26,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
 pub(super) const RULE: Rule = Rule {
     code: ENTRY.code,
     summary: "BFQ kept the disk for a group that had nothing queued, while requests of others waited",
-    proof: "During a part of the time that is three quarters of what each group that lost lacks, BFQ waited with its timer for requests of other groups, by samples, without the time in which threads of these waited for a CPU; each group that lost had a request or more waiting in the scheduler; and no group for which BFQ waited had a partner.",
+    proof: "During a part of the time that is three quarters of what each group that lost lacks, BFQ waited with its timer for requests of other groups, by samples, without the time in which threads of these waited for a CPU; each group that lost had a request or more waiting in the scheduler; and the group for which BFQ waited most had no partner.",
     excluded: "That part, up to what each loser lacks, is less than a tenth of all their losses.",
     concerns: Measure::is_io,
     examine,
@@ -44,8 +44,7 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
     let all = 0..disk.groups.len();
     let idle = |group: usize| disk.groups[group].in_service * disk.groups[group].idle;
     // A request that comes late because its thread waits for a CPU is C-CPU's.
-    let of_its_own =
-        |group: usize| (idle(group) - waits[group].waited / waits[group].seconds).max(0.0);
+    let of_its_own = |group: usize| (idle(group) - waits[group].mean()).max(0.0);
     let for_others =
         |group: usize| all.clone().filter(|other| *other != group).map(&of_its_own).sum::<f64>();
     let queued = |group: usize| disk.groups[group].scheduler / disk.seconds;

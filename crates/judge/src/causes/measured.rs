@@ -53,6 +53,11 @@ impl CpuWait {
         (self.waited - self.quota - self.stolen).max(0.0)
     }
 
+    /// How many of its threads waited, on average.
+    pub(crate) fn mean(&self) -> f64 {
+        self.waited / self.seconds
+    }
+
     /// While something else ran than groups of the study.
     pub(crate) fn foreign_s(&self) -> f64 {
         self.foreign.iter().map(|(_, waited)| waited).sum()

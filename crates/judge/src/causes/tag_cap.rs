@@ -247,7 +247,7 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
 /// within it: a place was free, and the thread that got it had to wait for a CPU.
 fn is_left_without_cpu_waits(case: &Case<'_>, group: usize, waited: f64) -> bool {
     let Ok(waits) = &case.measured.cpu else { return false };
-    let left = waited - waits[group].waited / waits[group].seconds;
+    let left = waited - waits[group].mean();
     left >= (EXPLAINS * MOSTLY).max(0.5 * waited)
 }
 

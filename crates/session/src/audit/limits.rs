@@ -7,6 +7,8 @@ use assay_audit::{DiskRate, LimitOf, LimitSetting, Snapshot, fair_part, limit_se
 use assay_contention::{Counts, LimitRow, LimitWatch};
 use assay_kernel::{Root, counters};
 
+use super::memory_events::own_memory_events;
+
 /// Limits that are watched at most: some files are read for each of them.
 const MOST: usize = 2048;
 
@@ -63,7 +65,7 @@ impl Limits {
         match &setting.of {
             LimitOf::Cpu => self.of_cpu(setting, group),
             LimitOf::Memory if setting.is_v2 => Counts {
-                hits: self.own_events(group, "max"),
+                hits: own_memory_events(&self.root, group, "max"),
                 level: self.number(group, "memory.current"),
                 ..Counts::default()
             },
@@ -73,7 +75,7 @@ impl Limits {
                 ..Counts::default()
             },
             LimitOf::MemoryHigh => Counts {
-                hits: self.own_events(group, "high"),
+                hits: own_memory_events(&self.root, group, "high"),
                 level: self.number(group, "memory.current"),
                 ..Counts::default()
             },
@@ -124,12 +126,6 @@ impl Limits {
         };
         let total = if rate.is_read { both.read } else { both.write };
         Counts { total: Some(total as f64), ..Counts::default() }
-    }
-
-    /// Events of the group itself: `memory.events` counts those of the groups below too, where the other file exists.
-    fn own_events(&self, group: &Path, key: &str) -> Option<u64> {
-        let local = self.keyed(group, "memory.events.local", key);
-        local.or_else(|| self.keyed(group, "memory.events", key))
     }
 
     fn text(&self, group: &Path, file: &str) -> Option<String> {

@@ -11,7 +11,7 @@ use assay_kernel::parse::keyed;
 use assay_kernel::parse::mountinfo::{self, Mount};
 use rustix::io::Errno;
 
-use crate::host::shows;
+use crate::host::shares_place;
 
 /// Files that are kept with their texts. One that this kernel lacks is left out.
 const FILES: [&str; 19] = [
@@ -63,7 +63,7 @@ pub(super) fn read(root: &Root) -> Machine {
         memory: total("MemTotal"),
         swap: total("SwapTotal"),
         files: files(root),
-        signs: signs(|sign| shows(root, sign)),
+        signs: signs(|sign| shares_place(root, sign)),
         user: user(root),
     }
 }

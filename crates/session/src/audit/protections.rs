@@ -8,6 +8,8 @@ use assay_audit::{ProtectionSetting, Snapshot, protection_settings};
 use assay_contention::{MemoryCounts, ProtectionRow, protection};
 use assay_kernel::{Root, counters};
 
+use super::memory_events::own_memory_events;
+
 /// Protections that are watched at most, and siblings of each: their files are read for it.
 const MOST: usize = 256;
 
@@ -67,12 +69,10 @@ impl<'r> Stats<'r> {
         let stat = self.stat(&setting.directory);
         let siblings: Vec<Stat> = setting.siblings.iter().map(|group| self.stat(group)).collect();
         let own = Path::new(&setting.directory);
-        let events = |file: &str| keyed(&text(self.root, &own.join(file))?, "low");
         MemoryCounts {
             scanned: stat.scanned,
             siblings_scanned: sum(siblings.iter().filter_map(|stat| stat.scanned_by_kswapd)),
-            // `memory.events` counts those of the groups below too, where the other file exists.
-            low_events: events("memory.events.local").or_else(|| events("memory.events")),
+            low_events: own_memory_events(self.root, own, "low"),
             used: text(self.root, &own.join("memory.current"))
                 .and_then(|text| text.trim().parse().ok()),
             reclaimable: stat.reclaimable,

@@ -27,7 +27,7 @@ pub struct KnownFact {
 /// ```
 #[must_use]
 pub fn known_facts(root: &Root, release: &str) -> Vec<KnownFact> {
-    let known = known_of(release, |sign| shows(root, sign)).into_iter();
+    let known = known_of(release, |sign| shares_place(root, sign)).into_iter();
     known
         .map(|(known, by)| KnownFact {
             code: known.code,
@@ -43,7 +43,7 @@ pub fn known_facts(root: &Root, release: &str) -> Vec<KnownFact> {
 }
 
 /// Whether the members share their place; `None` if the kernel lacks one, or has no types.
-pub(crate) fn shows(root: &Root, sign: &Sign) -> Option<bool> {
+pub(crate) fn shares_place(root: &Root, sign: &Sign) -> Option<bool> {
     match btf::member_offsets(root, sign.structure, sign.members).ok()? {
         [Some(one), Some(other)] => Some(one == other),
         _ => None,

@@ -70,9 +70,7 @@ fn decimal(text: &str) -> Option<u64> {
 fn device(host: &Host, path: &str) -> Option<String> {
     let disks = &host.snapshot.disks;
     if let Some(name) = path.strip_prefix("/dev/") {
-        let disk =
-            disks.iter().find(|disk| disk.name == name || disk.partitions.contains_key(name))?;
-        return Some(below(host, disk));
+        return Some(below(host, host.disk_named(name)?));
     }
     let is_above = |mount: &str| std::path::Path::new(path).starts_with(mount);
     let mounts = disks.iter().flat_map(|disk| disk.mounted.iter().map(move |on| (on, disk)));

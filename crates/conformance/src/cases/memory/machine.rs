@@ -135,8 +135,10 @@ pub(super) fn soft_limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 /// A protected group keeps what it has while an unprotected one still has something to give.
 fn protects(seen: &Seen, file: &str) -> Outcome {
     let evidence = seen.evidence(file);
+    if let Some(why) = seen.why_nothing() {
+        return Outcome::void(why).with(evidence);
+    }
     let outcome = match (seen.set.lost(), seen.plain.lost()) {
-        _ if seen.why_nothing().is_some() => Outcome::void(seen.why_nothing().unwrap_or_default()),
         (lost, _) if lost <= 0.05 => return Outcome::kept(evidence),
         // It must be given up only once there is nothing else.
         (_, other) if other > 0.9 => Outcome::undecided("its sibling had nothing left to give"),
@@ -151,8 +153,10 @@ fn protects(seen: &Seen, file: &str) -> Outcome {
 /// A group above its soft limit loses memory before one that is not.
 fn yields(seen: &Seen, file: &str) -> Outcome {
     let evidence = seen.evidence(file);
+    if let Some(why) = seen.why_nothing() {
+        return Outcome::void(why).with(evidence);
+    }
     let outcome = match (seen.set.lost(), seen.plain.lost()) {
-        _ if seen.why_nothing().is_some() => Outcome::void(seen.why_nothing().unwrap_or_default()),
         (lost, other) if lost >= 2.0 * other => return Outcome::kept(evidence),
         (lost, other) if lost <= other => {
             Outcome::broken("the group above its soft limit lost no more than its sibling")
