@@ -105,6 +105,9 @@ pub struct CpuPart {
     pub cpu: usize,
     /// The waiting on it.
     pub waited_ns: u64,
+    /// How long the threads ran on it; null in answers of earlier versions.
+    #[serde(default)]
+    pub ran_ns: Option<u64>,
     /// The parts, the largest first.
     pub parts: Vec<Part>,
 }
@@ -275,7 +278,8 @@ fn charged(cpus: &[&CountedCpu]) -> Vec<u64> {
 }
 
 fn cpu_part(number: usize, cpu: &CountedCpu, names: &Names) -> CpuPart {
-    CpuPart { cpu: number, waited_ns: waited(cpu), parts: parts(&[cpu], names) }
+    let parts = parts(&[cpu], names);
+    CpuPart { cpu: number, waited_ns: waited(cpu), ran_ns: Some(cpu.ran), parts }
 }
 
 /// A counter of all CPUs, and one of the target on all of them.

@@ -15,6 +15,9 @@ const WAIT_WORDS: usize = 7 + SHOWN * SEGMENT_WORDS;
 const CPU_HEAD: usize = 16;
 const CPU_WORDS: usize = CPU_HEAD + COUNTERS + SEGMENTS * SEGMENT_WORDS;
 const SLOT_HEAD: usize = 10;
+
+/// The position of `RAN_NS` in `enum slot_counter`.
+const RAN_NS: usize = 7;
 const SLOT_WORDS: usize = SLOT_HEAD + COUNTERS + CLASSES + BUCKETS + LONGEST * WAIT_WORDS;
 
 /// How many of each there are.
@@ -72,6 +75,8 @@ pub struct CountedCpu {
     pub run_delay: u64,
     /// The part of ended waits for which an idle CPU was there that the thread may use.
     pub idle_elsewhere: u64,
+    /// How long the target's threads ran here.
+    pub ran: u64,
     /// Counters of the CPU, in the order of `enum counter`.
     pub counters: [u64; COUNTERS],
     /// Counters of the target on it, in the order of `enum slot_counter`.
@@ -131,8 +136,23 @@ impl Memory {
             }
             (number, cpu)
         };
-        let cpus = (0..cpus).map(on_cpu).filter(|(_, cpu)| cpu.last > 0).collect();
+        let mut cpus: Vec<_> = (0..cpus).map(on_cpu).filter(|(_, cpu)| cpu.last > 0).collect();
+        let end = cpus.iter().map(|(_, cpu)| cpu.last).max().unwrap_or(0);
+        for (number, cpu) in &mut cpus {
+            cpu.ran += still_runs(&heads[*number * CPU_WORDS..][..CPU_WORDS], target, end);
+        }
         Some(Counted { cpus })
+    }
+}
+
+/// For how long a thread of the target has been running on a CPU at the end: it is counted when it is switched out.
+fn still_runs(words: &[u64], target: &Target, end: u64) -> u64 {
+    let [_, class] = halves(words[13]);
+    let switches = words[15] as usize;
+    let last = CPU_HEAD + COUNTERS + switches.wrapping_sub(1) % SEGMENTS * SEGMENT_WORDS;
+    match target.classes.contains(&class) && switches > 0 {
+        true => end.saturating_sub(words[last]),
+        false => 0,
     }
 }
 
@@ -172,6 +192,7 @@ fn add_slot(cpu: &mut CountedCpu, words: &[u64], target: &Target) {
     cpu.pending = cpu.pending.wrapping_add(words[3]);
     cpu.run_delay += words[7];
     cpu.idle_elsewhere += words[8];
+    cpu.ran += words[SLOT_HEAD + RAN_NS];
     add(&mut cpu.own_counters, &words[SLOT_HEAD..]);
     let (charged, rest) = words[SLOT_HEAD + COUNTERS..].split_at(CLASSES);
     let (lengths, longest) = rest.split_at(BUCKETS);
@@ -247,6 +268,26 @@ mod tests {
         let other = memory.counted(&target(&[0], &[9])).unwrap();
         let cpu = &other.cpus[0].1;
         assert_eq!((cpu.pending, cpu.run_delay, cpu.waiting), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_thread_that_still_runs_at_the_end_has_run_since_it_was_switched_in() {
+        let running = |class: u32, switches: u64| {
+            let halves = [0, class].map(u32::to_ne_bytes).concat();
+            let word = u64::from_ne_bytes(halves.try_into().unwrap());
+            let until = CPU_HEAD + COUNTERS + 2 * SEGMENT_WORDS;
+            [(1, 900), (13, word), (15, switches), (until, 300)]
+        };
+        let ran = |class, switches| {
+            let mut memory = memory(&running(class, switches), &[(SLOT_HEAD + RAN_NS, 50)]);
+            // The clock of another CPU says how long ago that was.
+            memory.cpus[8..16].copy_from_slice(&1_000_u64.to_ne_bytes());
+            let counted = memory.counted(&target(&[1], &[8])).unwrap();
+            counted.cpus.iter().map(|(_, cpu)| cpu.ran).collect::<Vec<_>>()
+        };
+        assert_eq!(ran(8, SEGMENTS as u64 + 3), [0, 750]);
+        assert_eq!(ran(9, SEGMENTS as u64 + 3), [0, 50], "another group's");
+        assert_eq!(ran(8, 0), [0, 50], "no switch was seen");
     }
 
     #[test]

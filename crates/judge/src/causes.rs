@@ -129,7 +129,7 @@ pub(crate) struct Found {
     pub(crate) proofs: Vec<Proof>,
 }
 
-/// Causes of a broken or void promise, proven ones first.
+/// Causes of a promise that is not kept, proven ones first.
 pub(crate) fn find(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -137,11 +137,9 @@ pub(crate) fn find(
     numbers: Option<&Estimates>,
     verdict: Verdict,
 ) -> Found {
-    let proofs = match (verdict, numbers) {
-        (Verdict::Void | Verdict::Broken, Some(numbers)) => {
-            proofs::find(subject, promise, measure, numbers, verdict)
-        }
-        _ => Vec::new(),
+    let proofs = match numbers.filter(|numbers| may_be_proven(numbers, verdict)) {
+        Some(numbers) => proofs::find(subject, promise, measure, numbers, verdict),
+        None => Vec::new(),
     };
     let causes = match (verdict, numbers) {
         (Verdict::Void, _) => {
@@ -159,10 +157,24 @@ pub(crate) fn find(
             causes
         }
         (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers, &proofs),
-        (Verdict::Undecided, Some(numbers)) => too_short(promise, measure, numbers),
+        (Verdict::Undecided, Some(numbers)) => {
+            let of_window = proofs::of_observed_seconds(&proofs).into_iter();
+            of_window.chain(too_short(promise, measure, numbers)).collect()
+        }
         _ => Vec::new(),
     };
     Found { causes, proofs }
+}
+
+/// Whether there is something that events may prove the cause of. An undecided promise may have been broken in the
+/// observed seconds, by more than the counters' grain: that is a fact like the events, whatever other seconds would show.
+fn may_be_proven(numbers: &Estimates, verdict: Verdict) -> bool {
+    let was_broken = || numbers.was.as_ref().is_some_and(|was| was.verdict == Verdict::Broken);
+    match verdict {
+        Verdict::Void | Verdict::Broken => true,
+        Verdict::Undecided => was_broken(),
+        Verdict::Kept => false,
+    }
 }
 
 /// Why a promise of shares is undecided: the run is too short. It never explains a broken promise,

@@ -88,6 +88,13 @@ fn watched(hierarchy: &CpuHierarchy, names: &[&str]) -> Vec<Answer> {
     answers
 }
 
+/// Threads that ran or waited on each CPU on which there were any, on average.
+fn present(answer: &Answer) -> Vec<f64> {
+    let seconds = |ns: u64| ns as f64 * 1e-9 / answer.seconds;
+    let each = answer.cpus.iter().map(|cpu| seconds(cpu.waited_ns + cpu.ran_ns.unwrap_or(0)));
+    each.filter(|threads| *threads > 0.0).collect()
+}
+
 fn charged(answer: &Answer, name: &str) -> u64 {
     let path = path(name);
     let part = answer.parts.iter().find(|part| part.group.as_deref() == Some(&path));
@@ -113,6 +120,11 @@ fn groups_watched_together_have_an_answer_each() {
     assert_eq!(b.percent(Culprit::OwnThreads), 0.0, "{}", text(b));
     // Only the inner group has threads.
     assert_eq!((a.waited_ns, a.run_delay_ns), (within.waited_ns, within.run_delay_ns));
+    // They always run or wait, and on CPU 0 only.
+    for (answer, threads) in [(a, 2.0), (within, 2.0), (b, 1.0)] {
+        let [cpu] = &present(answer)[..] else { panic!("{}", text(answer)) };
+        assert!((cpu / threads - 1.0).abs() < 0.02, "{cpu} of {threads}: {}", text(answer));
+    }
     drop((inner, first, second));
 }
 

@@ -80,7 +80,7 @@ struct wait {
 };
 
 /* Counters of a slot on a CPU. */
-enum slot_counter { WAKEUPS, MOVES, UNSEEN_WAITS, DROPPED_WAITS, DROPPED_NS, LOST_MOVES, OTHER_MASKS, SLOT_COUNTERS = 8 };
+enum slot_counter { WAKEUPS, MOVES, UNSEEN_WAITS, DROPPED_WAITS, DROPPED_NS, LOST_MOVES, OTHER_MASKS, RAN_NS, SLOT_COUNTERS };
 
 /*
  * The waiting of a watched group on a CPU. Groups with a quota in their path have a slot each, since each is throttled

@@ -207,14 +207,24 @@ INLINE void end(struct settings *s, struct task_struct *p, __u32 place, struct c
 	}
 }
 
+/* What a thread ran until now counts from the first event on. cgroup2 counts groups on no CPU (cpuacct.usage_percpu). */
+INLINE void count_run(struct slot *slot, struct task_struct *p, struct cpu *c, __u64 now)
+{
+	__u64 arrived = p->sched_info.last_arrival;
+
+	slot->counters[RAN_NS] += now - (arrived > c->first ? arrived : c->first);
+}
+
 /* A thread is switched out: what the kernel counted for it since the last time is complete now. */
 INLINE void depart(struct settings *s, struct task_struct *p, __u32 place, struct cpu *c, __u32 cpu, __u64 now)
 {
 	__u64 run_delay = p->sched_info.run_delay;
 	__u32 index = BOUNDED(SLOT(place) - 1, SLOTS);
 	struct thread *t = find_or_make(p, run_delay, index);
-	struct slot *slot;
+	struct slot *slot = slot_of(s, cpu, index);
 
+	if (slot)
+		count_run(slot, p, c, now);
 	if (!t)
 		return;
 	/* Less than before: the entry is that of an ended thread with the same id. */

@@ -264,7 +264,7 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
         percent(uneven)
     );
     let mut found = spread.judge(case, Without::Unevenness, &evidence)?;
-    let others_on = |cpu: usize| case.others_on.as_ref().map_or(0.0, |others| others[cpu]);
+    let others_on = |cpu: usize| case.others_on.as_ref().map_or(1.0, |others| others[cpu]);
     let pushed = !case.is_bound
         && (0..case.cpus.len()).any(|cpu| {
             others_on(cpu).max(spread.taken(cpu)) >= NEGLIGIBLE && spread.lacks(cpu) >= UNEVEN

@@ -3,7 +3,7 @@
 //! All times are sums over threads or requests: two threads that wait for a second wait two seconds. By
 //! Little's law such a sum divided by the duration is the mean number that waits.
 
-mod cpus;
+pub(super) mod cpus;
 mod disks;
 
 use crate::repeat::Repeat;
@@ -32,16 +32,18 @@ pub(crate) struct CpuWait {
     pub(crate) stolen: f64,
     /// While something else ran than groups of the study: its name and the time, the largest first.
     pub(crate) foreign: Vec<(String, f64)>,
-    /// The same on each CPU.
+    /// Each CPU.
     pub(crate) cpus: Vec<OnCpu>,
 }
 
-/// A group's waiting for one CPU.
+/// A group's running on one CPU and its waiting for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct OnCpu {
     /// Its number.
     pub(crate) cpu: usize,
-    /// All of it.
+    /// Running; `None` where the events do not have it (runs of earlier versions).
+    pub(crate) ran: Option<f64>,
+    /// All of the waiting.
     pub(crate) waited: f64,
     /// While something else ran than groups of the study.
     pub(crate) foreign: f64,
@@ -51,6 +53,15 @@ impl CpuWait {
     /// While other threads had the CPU that it was to have.
     pub(crate) fn contended(&self) -> f64 {
         (self.waited - self.quota - self.stolen).max(0.0)
+    }
+
+    /// How many of its threads ran on a CPU, on average.
+    fn ran_on(&self, cpu: usize) -> Option<f64> {
+        match self.cpus.iter().find(|on| on.cpu == cpu) {
+            Some(on) => on.ran.map(|ran| ran / self.seconds),
+            // A CPU without any event.
+            None => self.cpus.iter().all(|on| on.ran.is_some()).then_some(0.0),
+        }
     }
 
     /// How many of its threads waited, on average.
@@ -151,6 +162,12 @@ impl Measured {
             cpu: or_short().and_then(|()| cpus::waits(evidence, names)),
             disk: or_short().and_then(|()| disks::requests(&evidence.disks, device, names)),
         })
+    }
+
+    /// CPUs that each group kept busy of each of these on average, where the events have it.
+    pub(super) fn ran(&self, cpus: &[usize]) -> Option<Vec<Vec<f64>>> {
+        let of = |wait: &CpuWait| cpus.iter().map(|cpu| wait.ran_on(*cpu)).collect();
+        self.waits_by_class()?.iter().map(of).collect()
     }
 
     /// Waiting for a CPU, where it is known of all groups for whom or what.

@@ -7,6 +7,7 @@ use assay_verdict::{Cause, Proof, ProofState, Verdict};
 
 use super::fit::depth;
 use super::measured::Measured;
+use super::measured::cpus::all_ran_on;
 use super::rules::{Case, Rule, decide};
 use super::{RULES, Strength, Suspicion};
 use crate::bfq_request_cap::group_caps;
@@ -179,7 +180,8 @@ impl<'a> Inputs<'a, '_> {
             within: self.within,
             depths: self.depths(measured),
             threads: names.iter().map(threads).collect(),
-            ran: ran(repeat, names, &cpus),
+            // Events have it of the same seconds as the waiting.
+            ran: measured.ran(&cpus).or_else(|| ran(repeat, names, &cpus)),
             others: used_by_others,
             others_on: others_on(self.subject, repeat, &cpus),
             is_bound: self.is_bound(),
@@ -200,18 +202,19 @@ fn others(subject: &Subject<'_>, repeat: &Repeat<'_>, shared: &Shared) -> Option
     cpus::others(subject.trial, repeat, shared, spent).ok()
 }
 
-/// The same of each; `None` where the kernel does not count groups on each CPU.
+/// The same of each; `None` where neither the kernel (cgroup2) nor events have groups on each CPU.
 fn others_on(subject: &Subject<'_>, repeat: &Repeat<'_>, cpus: &[usize]) -> Option<Vec<f64>> {
     let each = cpus::each(repeat)?;
     let on = |cpu: &usize| {
         let one = each.iter().find(|one| one.name == format!("cpu{cpu}"))?;
-        let used = cpus::used_on(subject.trial, repeat, &one.name)?;
+        let used = cpus::used_on(subject.trial, repeat, &one.name)
+            .or_else(|| all_ran_on(repeat.evidence().ok()?, *cpu))?;
         Some((1.0 - one.idle - one.steal - used).max(0.0))
     };
     cpus.iter().map(on).collect()
 }
 
-/// CPUs that each group kept busy of each of these; `None` where the kernel does not count that.
+/// CPUs that each group kept busy of each of these, by the kernel's own count; `None` where it has none (cgroup2).
 fn ran(repeat: &Repeat<'_>, names: &[String], cpus: &[usize]) -> Option<Vec<Vec<f64>>> {
     let table = repeat.table("cpu_split").ok()?;
     let on = |name: &String, cpu: &usize| {
@@ -261,6 +264,16 @@ pub(super) fn add_to_checks(causes: &mut Vec<Cause>, proofs: &[Proof]) {
             None => {}
         }
     }
+}
+
+/// Causes that are proven for the observed seconds of an undecided promise.
+pub(super) fn of_observed_seconds(proofs: &[Proof]) -> Vec<Cause> {
+    let proven = proofs.iter().filter(|proof| proof.state == ProofState::Proven);
+    let of_seconds = |mut cause: Cause| {
+        cause.summary = cause.summary.replacen("proven", "proven for the observed seconds", 1);
+        cause
+    };
+    proven.filter_map(cause).map(of_seconds).collect()
 }
 
 /// The cause that is proven.

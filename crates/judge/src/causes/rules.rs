@@ -107,7 +107,7 @@ pub(crate) struct Case<'r> {
     pub(crate) threads: Option<Vec<f64>>,
     /// The CPUs that the groups share.
     pub(crate) cpus: Vec<usize>,
-    /// CPUs that each group kept busy of each of these on average, where the kernel counts that.
+    /// CPUs that each group kept busy of each of these on average, where events or the kernel have that.
     pub(crate) ran: Option<Vec<Vec<f64>>>,
     /// Part of the time of all of these that processes outside of the groups used, by the host's counters.
     pub(crate) others: Option<f64>,

@@ -48,17 +48,20 @@ fn answer(group: usize, on: [f64; 2], others: f64) -> Answer {
         vec![part(Culprit::OwnThreads, waited - foreign), part(Culprit::Ungrouped, foreign)];
     let nothing = Counted { cpus: Vec::new() };
     let empty = Answer::new(&format!("task{}", group + 1), SECONDS, &nothing, &Names::default());
-    let cpus = vec![CpuPart { cpu, waited_ns: ns(waited), parts: parts.clone() }];
+    let cpus = vec![CpuPart { cpu, waited_ns: ns(waited), ran_ns: None, parts: parts.clone() }];
     Answer { waited_ns: ns(waited), parts, cpus, ..empty }
 }
 
 /// A run of three groups of weights 1:2:4 on two CPUs.
 fn run(busy: Busy, others: f64, warm_up_s: f64) -> Run {
+    let warm_up = WarmUpRecord::Seconds(warm_up_s);
+    run_of(Scenario { idle: 0.0, warm_up, ..Scenario::new(&[100, 200, 400]) }, busy, others)
+}
+
+fn run_of(scenario: Scenario, busy: Busy, others: f64) -> Run {
     let used = busy.map(|on| on[0] + on[1]);
     let all: f64 = used.iter().sum();
     let follows = RelationRecord::Proportional("io.weight".to_owned());
-    let warm_up = WarmUpRecord::Seconds(warm_up_s);
-    let scenario = Scenario { idle: 0.0, warm_up, ..Scenario::new(&[100, 200, 400]) };
     let shares = used.map(|one| one / all);
     let mut run = scenario.shares(&shares).promise("cpu.time", follows).run();
     run.manifest.host.cpus.allowed = "0-1".parse().unwrap();
@@ -77,6 +80,39 @@ fn run(busy: Busy, others: f64, warm_up_s: f64) -> Run {
     };
     run.trial().repeats.iter_mut().for_each(add);
     run
+}
+
+/// Lets the events say on which CPUs the groups ran.
+fn set_ran(run: &mut Run, busy: Busy) {
+    for repeat in &mut run.trial().repeats {
+        let record = repeat.evidence.as_mut().unwrap();
+        let mut evidence = Evidence::clone(record.document.as_ref().unwrap());
+        let Available::Value(answers) = &mut evidence.cpu else { panic!("no answers") };
+        for (answer, on) in answers.iter_mut().zip(busy) {
+            let used = |cpu: usize| Some(ns(on[cpu] * SECONDS));
+            answer.cpus.iter_mut().for_each(|part| part.ran_ns = used(part.cpu));
+        }
+        record.document = Some(Arc::new(evidence));
+    }
+}
+
+/// Two CPUs that user space keeps busy.
+fn busy_cpus() -> Table {
+    let columns = [
+        "user_ns",
+        "nice_ns",
+        "system_ns",
+        "idle_ns",
+        "iowait_ns",
+        "irq_ns",
+        "softirq_ns",
+        "steal_ns",
+    ];
+    table("cpus", &["cpu0", "cpu1"], &columns, 200, |_, ns| {
+        let mut row = vec![0; columns.len()];
+        row[0] = ns;
+        row
+    })
 }
 
 /// Binds every workload to the CPU on which it ran.
@@ -103,8 +139,46 @@ fn imbalance(run: &Run) -> Option<ProofState> {
 /// Events count from the common start on, and the CPU time is that of the judged seconds.
 #[test]
 fn no_thread_is_missed_for_a_warm_up() {
-    assert_eq!(imbalance(&run(APART, 0.0, 0.0)), Some(ProofState::Proven));
-    assert_eq!(imbalance(&run(APART, 0.0, 4.8)), Some(ProofState::Proven));
+    for warm_up_s in [0.0, 4.8] {
+        let mut run = run(APART, 0.0, warm_up_s);
+        run.samples[0][0].push(busy_cpus());
+        assert_eq!(imbalance(&run), Some(ProofState::Proven));
+    }
+}
+
+/// Two repeats rarely decide anything, and what happened in their seconds is a fact all the same.
+#[test]
+fn the_cause_of_what_was_broken_is_proven_for_the_observed_seconds() {
+    let scenario =
+        Scenario { idle: 0.0, repeats: 2, between: 0.02, ..Scenario::new(&[100, 200, 400]) };
+    let mut apart = run_of(scenario.clone(), APART, 0.0);
+    apart.samples[0].iter_mut().for_each(|repeat| repeat.push(busy_cpus()));
+    set_ran(&mut apart, APART);
+    let judged = apart.promise();
+    assert_eq!(judged.verdict, Verdict::Undecided, "{}", judged.reason);
+    assert!(judged.reason.contains("was broken"), "{}", judged.reason);
+    let [first, ..] = &judged.causes[..] else { panic!("{judged:?}") };
+    assert_eq!(first.code, "C-CPU-IMBALANCE", "{first:?}");
+    assert!(first.summary.starts_with("proven for the observed seconds: weights"), "{first:?}");
+    let even = [[1.0 / 7.0; 2], [2.0 / 7.0; 2], [4.0 / 7.0; 2]];
+    let kept = run_of(scenario, even, 0.0).promise();
+    assert!(kept.proofs.is_empty(), "{:?}", kept.proofs);
+}
+
+/// cgroup2 does not count groups on each CPU; events do.
+#[test]
+fn on_cgroup2_events_have_where_groups_ran() {
+    let mut v2 = run(APART, 0.0, 0.0);
+    v2.samples[0][0].retain(|table| table.source != "cpu_split");
+    bind(v2.trial(), APART);
+    assert_eq!(imbalance(&v2), None, "nothing has it");
+    set_ran(&mut v2, APART);
+    assert_eq!(imbalance(&v2), Some(ProofState::Proven));
+    v2.trial().placements.clear();
+    let found = imbalance(&v2);
+    assert_eq!(found, Some(ProofState::Contributes), "the host's use of each CPU was not sampled");
+    v2.samples[0][0].push(busy_cpus());
+    assert_eq!(imbalance(&v2), Some(ProofState::Proven), "all of it by the groups");
 }
 
 #[test]

@@ -21,6 +21,16 @@ pub(super) fn waits(evidence: &Evidence, names: &[String]) -> Result<Vec<CpuWait
     names.iter().map(of).collect()
 }
 
+/// CPUs that all groups of the study together kept busy of this one on average; `None` where the events do not have it.
+pub(in crate::causes) fn all_ran_on(evidence: &Evidence, cpu: usize) -> Option<f64> {
+    let Available::Value(answers) = &evidence.cpu else { return None };
+    let one = |answer: &Answer| {
+        let valid = answer.verdict == Verdict::Valid;
+        wait(answer).ran_on(cpu).filter(|_| valid)
+    };
+    answers.iter().map(one).sum()
+}
+
 /// The waiting of two groups as that of the one around them.
 fn added(mut sum: CpuWait, more: CpuWait) -> CpuWait {
     sum.waited += more.waited;
@@ -37,6 +47,7 @@ fn added(mut sum: CpuWait, more: CpuWait) -> CpuWait {
     for one in more.cpus {
         match sum.cpus.iter_mut().find(|known| known.cpu == one.cpu) {
             Some(known) => {
+                known.ran = known.ran.zip(one.ran).map(|(known, more)| known + more);
                 known.waited += one.waited;
                 known.foreign += one.foreign;
             }
@@ -77,6 +88,7 @@ fn by_class(answer: &Answer) -> CpuWait {
     let seconds = |ns: u64| ns as f64 * 1e-9;
     let on = |part: &CpuPart| OnCpu {
         cpu: part.cpu,
+        ran: part.ran_ns.map(seconds),
         waited: seconds(part.waited_ns),
         foreign: seconds(
             part.parts.iter().filter(|part| is_foreign(part)).map(|part| part.ns).sum(),

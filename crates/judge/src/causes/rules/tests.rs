@@ -92,7 +92,7 @@ impl World {
                 ran
             }),
             others: self.others,
-            others_on: None,
+            others_on: Some(vec![0.0; 2]),
             is_bound: false,
             has_throttled: self.has_throttled,
             pool: None,

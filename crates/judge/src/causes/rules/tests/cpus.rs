@@ -52,7 +52,7 @@ impl Happens {
         from_fn(|cpu| {
             let here = self.present(group, cpu) * SECONDS;
             let foreign = here * (1.0 - self.throttled[group]) * self.others[cpu];
-            OnCpu { cpu, waited: here - ran[group][cpu], foreign }
+            OnCpu { cpu, ran: None, waited: here - ran[group][cpu], foreign }
         })
     }
 }
@@ -133,6 +133,8 @@ fn threads_that_others_pushed_together_prove_no_imbalance() {
     assert_eq!(world.proven(Measure::CpuTime), ["C-CPU-IMBALANCE"]);
     let counted = Case { others_on: Some(vec![0.0, 0.3]), ..world.case() };
     assert_eq!(cpu_imbalance(&counted), Some(Contributes), "by the host's counters");
+    let unknown = Case { others_on: None, ..world.case() };
+    assert_eq!(cpu_imbalance(&unknown), Some(Contributes), "no counter has what others used");
 }
 
 fn cpu_imbalance(case: &Case<'_>) -> Option<ProofState> {
