@@ -5,6 +5,7 @@
 //! without it, as documented at each check.
 
 pub(crate) mod backlogged;
+mod blocked;
 mod clock;
 mod command;
 mod cpu;

@@ -179,6 +179,10 @@ pub struct IoClass {
     pub outstanding: Option<u32>,
     /// Bytes per request, if there is a single size.
     pub block_size: Option<u64>,
+    /// Whether it does nothing but keep these requests outstanding: no rate, no pauses, no batches. `None` where its options do
+    /// not tell, and in runs of earlier versions.
+    #[serde(default)]
+    pub closed_loop: Option<bool>,
 }
 
 /// One workload instance of a group.

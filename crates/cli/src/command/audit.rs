@@ -22,8 +22,8 @@ use crate::parsers::duration_in;
 /// Arguments of `assay audit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Only reads files below /proc, /sys and the mounts of control groups; starts nothing and changes nothing. What the
-calling user may not read is named. --for loads eBPF programs that count, which needs root. Exit code 1: `--fail-on` names
+Only reads files below /proc, /sys and the mounts of control groups; starts nothing and changes nothing. What the \
+calling user may not read is named. --for loads eBPF programs that count, which needs root. Exit code 1: `--fail-on` names \
 a class, and something of it was found.")]
 pub(crate) struct AuditArguments {
     /// Judge this snapshot instead of this host

@@ -26,8 +26,8 @@ const LENGTH: Duration = Duration::from_secs(10);
 /// Arguments of `assay blame`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Whenever a thread could run and did not, its time is charged to what its CPU did then. Needs root, and a
-kernel (6.1) with eBPF. Only a command gets a group of its own, and only --prove changes others, for
+Whenever a thread could run and did not, its time is charged to what its CPU did then. Needs root, and a \
+kernel (6.1) with eBPF. Only a command gets a group of its own, and only --prove changes others, for \
 moments; both are in the ledger. Exit code 3: the sum misses the kernel's own counter by more than 1 %.")]
 pub(crate) struct BlameArguments {
     /// Group to watch with all groups below it; a path below the mount of the controller `cpu`

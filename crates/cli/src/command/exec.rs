@@ -17,8 +17,8 @@ use crate::parsers::{margin, one_of};
 /// Arguments of `assay exec`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The exit code is that of the command: 128+n for signal n, 127 if it was not found, 126 if it cannot
-be executed. 2: wrong setting, 4: this host cannot do it, 6: the host could not be restored; the
+The exit code is that of the command: 128+n for signal n, 127 if it was not found, 126 if it cannot \
+be executed. 2: wrong setting, 4: this host cannot do it, 6: the host could not be restored; the \
 command was not run, except with 6. With --judge, 3 instead of 0 if the command's numbers are void.")]
 pub(crate) struct ExecArguments {
     /// Set a knob by its cgroup v2 name, e.g. memory.max=64M; may be repeated

@@ -63,6 +63,7 @@ mod stranger;
 mod study;
 mod sudo;
 mod terminal;
+mod throttled;
 mod tune;
 mod usage;
 mod user;

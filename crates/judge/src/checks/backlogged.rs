@@ -8,7 +8,7 @@
 use assay_run_folder::WorkloadResult;
 use assay_verdict::wording::{percent, some_of};
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, held_back, in_front};
+use super::{Evidence, Finding, Scope, ValidityCheck, blocked, each_repeat, held_back, in_front};
 use crate::bfq_request_cap::{self, Cap};
 use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
@@ -60,8 +60,8 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 
 /// Where requests wait in front of the scheduler, because demand exceeds the pool or BFQ caps a
 /// group below its demand, a short queue does not show a lack of demand if every workload kept its
-/// requests outstanding all the time, or each of its submitters always waited there by the kernel's own events.
-/// That is how shares break, not a reason to doubt the measurement.
+/// requests outstanding all the time, or each of its submitters always waited there by the kernel's own events, or its threads,
+/// which do nothing else, neither ran nor waited for a CPU. That is how shares break, not a reason to doubt the measurement.
 fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Option<String> {
     let (pool, demand) = (queue.nr_requests?, queue.outstanding?);
     let capped = || {
@@ -74,43 +74,50 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
     if demand <= pool {
         capped()?;
     }
-    let kept = |result: &WorkloadResult| {
-        let groups = evidence.trial.groups.iter();
-        let mut known = groups.flat_map(|group| &group.workloads);
+    let mut least = [f64::INFINITY; SHOWN_BY.len()];
+    for result in &repeat.record.workloads {
+        let (way, part) = always_wanted(evidence, repeat, queue, result)?;
+        least[way] = least[way].min(part);
+    }
+    let queued = queue.mean_queue.as_ref().ok()?;
+    let ways = SHOWN_BY.iter().zip(least).filter(|(_, least)| least.is_finite());
+    let ways: Vec<String> =
+        ways.map(|(way, least)| way.replace("{}", &percent(least.min(1.0)))).collect();
+    Some(format!(
+        "{}: every workload {}, {demand} in total; {queued:.1} of them were in the queue, and the others waited for a tag \
+         (the pool holds {pool})",
+        queue.device,
+        ways.join(", or ")
+    ))
+}
+
+/// What shows that a workload wanted the disk all the time, in the order in which it is asked.
+const SHOWN_BY: [&str; 3] = [
+    "kept {} or more of its requests outstanding",
+    "had its submitters waiting for a place {} of the time or more, by the kernel's own events",
+    "had its threads waiting for requests or places {} of the time or more, as they neither ran nor waited for a CPU",
+];
+
+/// The first way that shows it, and for which part of the time.
+fn always_wanted(
+    evidence: &Evidence<'_>,
+    repeat: &Repeat<'_>,
+    queue: &Queue,
+    result: &WorkloadResult,
+) -> Option<(usize, f64)> {
+    let (trial, group) = (evidence.trial, result.group.as_str());
+    let kept = || {
+        let mut known = trial.groups.iter().flat_map(|group| &group.workloads);
         let workload = known.find(|workload| workload.name == result.workload)?;
         Some(part_outstanding(requests_outstanding(result)?, f64::from(workload.io.outstanding?)))
     };
-    let (mut least, mut least_waiting) = (f64::INFINITY, f64::INFINITY);
-    for result in &repeat.record.workloads {
-        let part = kept(result)?;
-        if part >= ALL_THE_TIME {
-            least = least.min(part);
-            continue;
-        }
-        let waiting = in_front::waiting(evidence.trial, repeat, &queue.device, &result.group)?;
-        least_waiting = least_waiting.min(Some(waiting).filter(|part| *part >= ALL_THE_TIME)?);
-    }
-    let queued = queue.mean_queue.as_ref().ok()?;
-    let in_front = format!(
-        "its submitters waiting for a place {} of the time or more, by the kernel's own events",
-        percent(least_waiting.min(1.0))
-    );
-    let who = match (least.is_finite(), least_waiting.is_finite()) {
-        (false, false) => return None,
-        (true, false) => {
-            format!("every workload kept {} or more of its requests outstanding", percent(least))
-        }
-        (false, true) => format!("every group had {in_front}"),
-        (true, true) => format!(
-            "every workload kept {} or more of its requests outstanding, or its group had {in_front}",
-            percent(least)
-        ),
+    let in_front = || in_front::waiting(trial, repeat, &queue.device, group);
+    let blocked = || blocked::at_least(trial, repeat, group);
+    let ways: [&dyn Fn() -> Option<f64>; SHOWN_BY.len()] = [&kept, &in_front, &blocked];
+    let shown = |(way, part): (usize, &&dyn Fn() -> Option<f64>)| {
+        part().filter(|part| *part >= ALL_THE_TIME).map(|part| (way, part))
     };
-    Some(format!(
-        "{}: {who}, {demand} in total; {queued:.1} of them were in the queue, and the others waited for a tag \
-         (the pool holds {pool})",
-        queue.device
-    ))
+    ways.iter().enumerate().find_map(shown)
 }
 
 /// The part of its requests that a workload kept outstanding.

@@ -9,7 +9,7 @@ use assay_run_folder::TrialRecord;
 use crate::repeat::Repeat;
 
 /// The events and the window are to be so much of the same seconds.
-const COVERS: f64 = 0.8;
+pub(super) const COVERS: f64 = 0.8;
 
 /// The part of the time for which each of a group's submitters waited for a place, on average; `None` without valid
 /// events of the disk with this device. A submitter that waits has nothing else to do, while a few waits of many
@@ -29,7 +29,7 @@ pub(super) fn waiting(
 }
 
 /// Whether this is the group or one inside it.
-fn is_part(name: &str, group: &str) -> bool {
+pub(super) fn is_part(name: &str, group: &str) -> bool {
     name.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

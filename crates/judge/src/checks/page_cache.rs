@@ -90,10 +90,17 @@ fn ratio(group: &GroupRecord, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option
     if total <= 0.0 {
         return None;
     }
+    let edges = EDGES * outstanding_bytes(group) / total;
     match turns(&series) < MANY_TURNS {
-        true => Some((all / total, EDGES * largest_step(&series) / total)),
-        false => Some((moved / seconds / rate, 0.0)),
+        true => Some((all / total, EDGES * largest_step(&series) / total + edges)),
+        false => Some((moved / seconds / rate, edges)),
     }
+}
+
+/// Bytes of the requests that a group keeps outstanding: at either end they may be in one account and not in the other.
+fn outstanding_bytes(group: &GroupRecord) -> f64 {
+    let each = group.workloads.iter().map(|workload| &workload.io);
+    each.map(|io| f64::from(io.outstanding.unwrap_or(0)) * io.block_size.unwrap_or(0) as f64).sum()
 }
 
 /// The largest increase between two readings.

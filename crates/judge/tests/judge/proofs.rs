@@ -11,7 +11,7 @@ use assay_facts::Available;
 use assay_run_folder::{EvidenceRecord, WarmUpRecord};
 use assay_verdict::{Cause, PromiseJudgement, ProofState, Verdict};
 
-use crate::synthetic::{Run, Scenario};
+use crate::synthetic::{Run, Scenario, table};
 
 const LADDER: [u32; 4] = [100, 200, 400, 800];
 
@@ -415,4 +415,33 @@ fn a_queue_is_not_short_of_demand_while_every_group_waits_for_a_place() {
     assert_eq!(few_of_many.verdict, Verdict::Void, "each thread waited for 3 % of the time");
     let other = judged(1, 0.0, 0.97);
     assert_eq!(other.verdict, Verdict::Void, "nothing shows that the scheduler held them back");
+}
+
+/// A workload that does nothing but keep its requests outstanding waits for these, or for a place, while it needs no CPU.
+#[test]
+fn a_queue_is_not_short_of_demand_while_no_thread_of_a_closed_loop_needs_a_cpu() {
+    let judged = |closed_loop: Option<bool>, busy: f64| {
+        let mut run = at_their_caps();
+        for group in &mut run.trial().groups {
+            group.workloads[0].io.closed_loop = closed_loop;
+        }
+        // One thread of each group runs and waits; the other, as all of `task4`, has slept all the time.
+        let threads: Vec<String> =
+            (0..7).map(|at| format!("task{}:fio:9:{at}", at / 2 + 1)).collect();
+        let names: Vec<&str> = threads.iter().map(String::as_str).collect();
+        let table = table("threads", &names, &["run_ns", "wait_ns"], 200, |thread, passed| {
+            let each = (passed as f64 * busy / 2.0) as u64;
+            if thread % 2 == 0 && thread < 6 { vec![each, each] } else { vec![5, 5] }
+        });
+        run.samples[0].iter_mut().for_each(|repeat| repeat.push(table.clone()));
+        promise(&run)
+    };
+    let little = judged(Some(true), 0.04);
+    assert_eq!(little.verdict, Verdict::Broken, "{little:#?}");
+    assert_eq!(
+        judged(Some(true), 0.2).verdict,
+        Verdict::Void,
+        "it had no requests outstanding for long"
+    );
+    assert_eq!(judged(None, 0.04).verdict, Verdict::Void, "it may pause by itself");
 }

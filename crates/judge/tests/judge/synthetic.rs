@@ -273,6 +273,7 @@ impl Scenario {
                     sequential: self.sequential,
                     outstanding: self.outstanding,
                     block_size: Some(4096),
+                    closed_loop: None,
                 },
                 threads: Some(1),
                 taken_over: Vec::new(),

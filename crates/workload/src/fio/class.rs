@@ -23,7 +23,40 @@ pub fn io_class(job: &Job) -> IoClass {
         sequential: !mode.starts_with("rand"),
         outstanding: outstanding(job),
         block_size: block_size(job),
+        closed_loop: closed_loop(job),
     }
+}
+
+/// Options with which each completed request is followed by the next one at once (fio(1)): others may limit the rate, let
+/// the job pause, or let it wait for several completions.
+const CLOSED_LOOP: [&str; 21] = [
+    "rw",
+    "readwrite",
+    "bs",
+    "blocksize",
+    "ioengine",
+    "iodepth",
+    "direct",
+    "buffered",
+    "size",
+    "filename",
+    "directory",
+    "offset",
+    "numjobs",
+    "time_based",
+    "runtime",
+    "randrepeat",
+    "randseed",
+    "norandommap",
+    "group_reporting",
+    "invalidate",
+    "exec_prerun",
+];
+
+/// `None` if the job has an option that may open the loop.
+fn closed_loop(job: &Job) -> Option<bool> {
+    let is_known = |(name, _): &(String, Option<String>)| CLOSED_LOOP.contains(&name.as_str());
+    job.options.iter().all(is_known).then_some(true)
 }
 
 /// The number of threads that may need a CPU at once: one per job. `None` for a job bound to CPUs
@@ -91,8 +124,19 @@ mod tests {
             sequential: true,
             outstanding: Some(1),
             block_size: Some(4096),
+            closed_loop: Some(true),
         };
         assert_eq!(class(&[]), expected);
+    }
+
+    #[test]
+    fn a_job_that_may_pause_by_itself_is_no_closed_loop() {
+        let plain = [("rw", "randread"), ("iodepth", "32"), ("ioengine", "libaio")];
+        assert_eq!(class(&plain).closed_loop, Some(true));
+        for option in ["rate_iops", "thinktime", "iodepth_batch_complete_min", "unheard_of"] {
+            let paced = [&plain[..], &[(option, "4")]].concat();
+            assert_eq!(class(&paced).closed_loop, None, "{option}");
+        }
     }
 
     #[test]

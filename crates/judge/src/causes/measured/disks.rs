@@ -1,6 +1,6 @@
 //! Requests of a disk, from the answer about it.
 
-use assay_blame::{Bfq, Bond, DiskAnswer, DiskGroup, Verdict};
+use assay_blame::{Bfq, Bond, DiskAnswer, DiskGroup, OTHER_GROUPS, Verdict};
 use assay_facts::Available;
 
 use super::{DiskUse, GroupRequests, is_part};
@@ -25,6 +25,11 @@ pub(super) fn requests(
         Available::Value(bfq) => Some(bfq),
         Available::NotAvailable(_) => None,
     };
+    if let Some(name) = lumped(answer, names) {
+        return Err(format!(
+            "the events do not tell `{name}` from other groups: the disk has too many"
+        ));
+    }
     // A group without an entry had no request.
     let of = |name: &String| {
         let parts = answer.groups.iter().filter(|group| is_part(&group.group, name));
@@ -41,6 +46,14 @@ pub(super) fn requests(
     let injects = bfq.is_some_and(|bfq| bfq.groups.iter().any(|one| one.inject_limit_max > 0));
     let pool = answer.nr_requests as f64;
     Ok(DiskUse { seconds: answer.seconds, groups, samples, pool, injects })
+}
+
+/// The first of these groups of which requests may be among those of all for which there was no number left.
+fn lumped<'n>(answer: &DiskAnswer, names: &'n [String]) -> Option<&'n String> {
+    let is_used = |group: &&DiskGroup| group.requests > 0 || group.mean_queued > 0.0;
+    let used = || answer.groups.iter().filter(is_used);
+    used().find(|group| group.group == OTHER_GROUPS)?;
+    names.iter().find(|name| !used().any(|group| is_part(&group.group, name)))
 }
 
 /// A group that gets nothing has requests in the scheduler that never leave it, so their mean number counts there and

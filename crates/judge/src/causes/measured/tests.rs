@@ -74,6 +74,24 @@ fn a_starved_group_has_its_requests_in_the_scheduler() {
     assert!((disk.groups[0].scheduler - 8.0 * seconds).abs() < 1e-9, "{:#?}", disk.groups[0]);
 }
 
+/// There are numbers for 31 groups with requests to a disk; the rest are counted together, and are no groups without any.
+#[test]
+fn a_group_without_a_number_of_its_own_is_not_known() {
+    let mut evidence = evidence("task1", "task2");
+    let answer = &mut evidence.disks.value_mut().unwrap()[0];
+    let disk = answer.disk.clone();
+    let position = answer.groups.iter().position(|group| group.group == "task2").unwrap();
+    let mut other = answer.groups[position].clone();
+    (answer.groups[position].requests, answer.groups[position].mean_queued) = (0, 0.0);
+    let found = |evidence: &Evidence| {
+        disks::requests(&evidence.disks, Some(&disk), &names(&["task1", "task2"]))
+    };
+    assert_eq!(found(&evidence).unwrap().groups[1].requests, 0.0, "it had none");
+    other.group = "other groups".to_owned();
+    evidence.disks.value_mut().unwrap()[0].groups.push(other);
+    assert!(found(&evidence).unwrap_err().contains("`task2` from other groups"));
+}
+
 #[test]
 fn bonds_of_a_group_with_itself_are_none() {
     let mut evidence = evidence("task1", "task2");
