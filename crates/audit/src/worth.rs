@@ -4,6 +4,8 @@
 //! beside groups compete one by one, each like a group of weight 100. Those of the top are left out: most
 //! are kernel threads that hardly run.
 
+use std::collections::HashSet;
+
 use assay_facts::owner::Owner;
 use serde::Serialize;
 
@@ -97,12 +99,16 @@ pub(crate) fn of_machine<'t>(tree: &'t Tree<'t>) -> impl Iterator<Item = (Node<'
     all.map(|(node, part)| (node, part.map(|part| part.of_machine)))
 }
 
-/// The groups below the top, and those whose weight is set, with what they are worth.
+/// The groups below the top, and those of which one beside them or itself has a weight that is set, with what they are worth:
+/// a level adds up to all of it.
 pub(crate) fn table(host: &Host) -> Vec<Worth> {
     let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
     let parts = parts(tree);
-    let is_shown =
-        |node: &Node| is_set(*node, file(*node)) || node.parent().is_some_and(Node::is_top);
+    let set = tree.nodes().filter(|node| is_set(*node, file(*node)));
+    let divided: HashSet<usize> = set.filter_map(|node| Some(node.parent()?.index())).collect();
+    let is_shown = |node: &Node| {
+        node.parent().is_some_and(|above| above.is_top() || divided.contains(&above.index()))
+    };
     let nodes = tree.nodes().filter(is_shown);
     nodes
         .filter_map(|node| {
@@ -130,6 +136,18 @@ mod tests {
             .into_iter()
             .map(|row| (row.group, (row.of_machine * 1e4).round() / 1e4))
             .collect()
+    }
+
+    #[test]
+    fn a_group_with_the_default_weight_is_shown_beside_one_whose_weight_is_set() {
+        let rows = |weight: &str| {
+            let top = Fake::v2().group_of("/a", 0, &[("cpu.weight", "100")]);
+            let set = top.group("/a/set", &[("cpu.weight", weight)]);
+            worth(set.group("/a/default", &[("cpu.weight", "100")]))
+        };
+        let row = |name: &str, part: f64| (name.to_owned(), part);
+        assert_eq!(rows("300"), [row("/a", 1.0), row("/a/set", 0.75), row("/a/default", 0.25)]);
+        assert_eq!(rows("100"), [row("/a", 1.0)], "nothing is set");
     }
 
     #[test]
