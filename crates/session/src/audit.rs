@@ -5,6 +5,7 @@ mod contended;
 mod contended_disks;
 mod disks;
 mod groups;
+mod kubelet;
 mod limits;
 mod machine;
 mod memory_events;
@@ -16,6 +17,7 @@ mod reading_order;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod units;
 mod usage;
 mod watch;
 mod watched;
@@ -64,15 +66,19 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
         groups::read(root, &owners, hierarchy);
     }
     let names::Found { names, delegated } = names::read(&owners, &hierarchies);
+    let units::Found { units, left_out: units_left_out } = units::read(root, &hierarchies);
     Ok(Snapshot {
         schema: SCHEMA,
         taken_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         machine: machine::read(root),
+        kubelet: kubelet::read(root, &hierarchies),
         hierarchies,
         disks: disks::read(root),
         names,
         names_left_out: owners.left_out(),
         delegated,
+        units,
+        units_left_out,
     })
 }
 
