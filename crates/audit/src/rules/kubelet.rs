@@ -12,9 +12,9 @@ use crate::tree::Node;
 pub(super) static RULES: &[Rule] = &[Rule {
     code: "A-STALE",
     class: Class::MeansElse,
-    condition: "`memory.high`, `memory.min` or `memory.low` of a pod or its container is set, and the configuration of the kubelet that runs \
-                asks for none: the feature gate MemoryQoS is false, or not set while `memoryThrottlingFactor`, or \
-                `memoryReservationPolicy`, is not either",
+    condition: "`memory.high`, `memory.min` or `memory.low` of a pod or its container is set, and the configuration of the \
+                kubelet that runs asks for none: the feature gate MemoryQoS is false; or neither it nor AllAlpha or AllBeta \
+                is true, and `memoryThrottlingFactor` is not set, or `memoryReservationPolicy` is None or not set",
     versions: "v2, Kubernetes with MemoryQoS",
     meaning: "the kubelet writes these files when a container starts and does not take them back when its configuration changes: such a \
               limit still acts",
@@ -35,9 +35,9 @@ fn stale(host: &Host) -> Vec<Found> {
     let (Some(kubelet), Some(tree)) = (kubelet, host.v2_of("memory")) else { return Vec::new() };
     let said = |key: &str| kubelet.settings.get(key).map(String::as_str);
     // Before 1.37 the kubelet has other defaults where the gate is on.
-    let is_on = |gate: &&str| said(gate) == Some("true");
+    let is_on = |gate: &str| said(gate) == Some("true");
     let all_on = said(GATE).is_none() && ALL_GATES.iter().any(|gate| is_on(gate));
-    if is_on(&GATE) || all_on {
+    if is_on(GATE) || all_on {
         return Vec::new();
     }
     let is_off = said(GATE) == Some("false");

@@ -34,9 +34,9 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-DRIFT",
         class: Class::MeansElse,
-        condition: "a file of a group says something else than the files of its unit and their drop-ins ask for, by more than rounding, or \
-                    does not exist since its controller is not enabled for the group; limits of I/O by paths of files, and parts of the \
-                    number of tasks, are not compared",
+        condition: "a file of a group says something else than the files of its unit and their drop-ins ask for, by more than \
+                    rounding, or does not exist since its controller is not enabled for the group; `IODeviceWeight=`, limits of \
+                    I/O by the path of a file, and `TasksMax=` in percent are not compared",
         versions: "v1 and v2",
         meaning: "either the unit's files were changed and systemd has not read them since, or somebody else than systemd wrote the \
                   group's file; the next daemon-reload or start of the unit may undo that",
