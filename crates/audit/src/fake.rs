@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use assay_facts::Available;
 
-use crate::snapshot::{Disk, Group, Hierarchy, Machine, SCHEMA, Snapshot};
+use crate::snapshot::{Disk, Group, Hierarchy, Machine, SCHEMA, Snapshot, UnitFile};
 
 /// A host of 8 CPUs and 16 GiB with one hierarchy, to be extended.
 pub(crate) struct Fake(Snapshot);
@@ -71,6 +71,9 @@ impl Fake {
             names: BTreeMap::new(),
             names_left_out: Vec::new(),
             delegated: BTreeMap::new(),
+            units: BTreeMap::new(),
+            units_left_out: None,
+            kubelet: None,
         })
     }
 
@@ -132,6 +135,16 @@ impl Fake {
         let disk = self.0.disks.last_mut().unwrap();
         disk.scheduler = Available::NotAvailable("no such file".to_owned());
         disk.slaves = slaves.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// A unit with these settings in its file.
+    pub(crate) fn unit(mut self, name: &str, settings: &[&str]) -> Self {
+        let file = UnitFile {
+            path: format!("/etc/systemd/system/{name}"),
+            settings: settings.iter().map(|line| (*line).to_owned()).collect(),
+        };
+        self.0.units.entry(name.to_owned()).or_default().push(file);
         self
     }
 

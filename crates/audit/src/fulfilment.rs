@@ -1,6 +1,8 @@
 //! What somebody asked for in a manifest, against what stands in the files of the group that got it.
 
 mod compose;
+mod installed;
+mod kubelet;
 mod pod;
 mod quantity;
 mod read;
@@ -16,9 +18,12 @@ use crate::owner;
 use crate::rule::Host;
 use crate::snapshot::Snapshot;
 
+pub(crate) use installed::installed;
+pub use kubelet::kubelet_settings;
 pub use read::{Manifest, manifest};
 pub use subject::Place;
 use subject::{NoGroup, Subject};
+pub use unit::unit_settings;
 use wanted::Wanted;
 
 /// The schema of the document.

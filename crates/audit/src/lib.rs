@@ -11,6 +11,7 @@ mod drift;
 mod effective;
 mod finding;
 mod fulfilment;
+mod installed;
 mod known;
 mod limit_settings;
 mod not_looked_at;
@@ -42,7 +43,10 @@ pub use document::{Audit, Protection, audit};
 pub use drift::{Change, Drift, OF_HOST, drift};
 pub use effective::{Effective, Limit};
 pub use finding::{Class, Finding, Reading};
-pub use fulfilment::{Fulfilment, Manifest, Place, Row, Standing, Told, fulfilment, manifest};
+pub use fulfilment::{
+    Fulfilment, Manifest, Place, Row, Standing, Told, fulfilment, kubelet_settings, manifest,
+    unit_settings,
+};
 pub use known::{KNOWN, KnownBy, KnownOfKernel, Sign, known_of, signs};
 pub use limit_settings::{DiskRate, LimitOf, LimitSetting, limit_settings};
 pub use own::{Membership, Own, own};

@@ -1,5 +1,7 @@
 //! What could not be looked at, and why.
 
+use assay_facts::Available;
+
 use crate::rule::Host;
 use crate::snapshot::{Group, Hierarchy};
 use crate::tree::Tree;
@@ -23,6 +25,12 @@ pub(crate) fn not_looked_at(host: &Host) -> Vec<String> {
     }
     let names = host.snapshot.names_left_out.iter();
     lines.extend(names.map(|why| format!("names of containers and pods: {why}")));
+    let units = host.snapshot.units_left_out.iter();
+    lines.extend(
+        units.map(|why| format!("settings of units, for A-DRIFT, A-STARTUP and A-V1-SIDE: {why}")),
+    );
+    let kubelet = host.snapshot.kubelet.as_ref().and_then(Available::reason);
+    lines.extend(kubelet.map(|why| format!("the kubelet's configuration, for A-STALE: {why}")));
     let unreadable: usize = host
         .trees
         .iter()
@@ -88,8 +96,6 @@ fn of_processes(host: &Host) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_facts::Available;
-
     use super::*;
     use crate::fake::Fake;
 

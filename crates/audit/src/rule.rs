@@ -1,11 +1,13 @@
 //! The table of rules.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use assay_knob::KernelVersion;
 
 use crate::finding::{Class, Finding, Reading};
+use crate::installed::Installed;
 use crate::owned::{Owned, owned};
 use crate::owner;
 use crate::places::{COSTS, Places};
@@ -47,6 +49,11 @@ impl Found {
     pub(crate) fn new(node: Node, files: &[&str], sentence: String) -> Self {
         let readings = files.iter().map(|file| node.reading(file).cut()).collect();
         Self { group: node.path().to_owned(), sentence, readings, shared: None }
+    }
+
+    /// A sentence about a group that rests on a file elsewhere.
+    pub(crate) fn of_group(group: &str, reading: Reading, sentence: String) -> Self {
+        Self { group: group.to_owned(), sentence, readings: vec![reading.cut()], shared: None }
     }
 
     /// The same, resting on another reading too.
@@ -103,12 +110,21 @@ pub(crate) struct Host<'s> {
     pub(crate) trees: Vec<Tree<'s>>,
     owned: OnceCell<Vec<Owned>>,
     places: OnceCell<Places>,
+    io_files: OnceCell<HashSet<&'s str>>,
+    installed: OnceCell<Vec<Installed>>,
 }
 
 impl<'s> Host<'s> {
     pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
         let trees = snapshot.hierarchies.iter().map(Tree::new).collect();
-        Self { snapshot, trees, owned: OnceCell::new(), places: OnceCell::new() }
+        Self {
+            snapshot,
+            trees,
+            owned: OnceCell::new(),
+            places: OnceCell::new(),
+            io_files: OnceCell::new(),
+            installed: OnceCell::new(),
+        }
     }
 
     /// Where the disks are.
@@ -122,6 +138,21 @@ impl<'s> Host<'s> {
     /// Groups by their owners.
     pub(crate) fn owned(&self) -> &[Owned] {
         self.owned.get_or_init(|| owned(self.snapshot, &self.trees))
+    }
+
+    /// Settings of installed units that do not stand in the files of their groups, looked for once.
+    pub(crate) fn installed(&self, find: impl Fn(&Self) -> Vec<Installed>) -> &[Installed] {
+        self.installed.get_or_init(|| find(self))
+    }
+
+    /// Whether any group has a file in the hierarchy of io, as with a module that is loaded.
+    pub(crate) fn has_io_file(&self, name: &str) -> bool {
+        let all = || {
+            let hierarchy = self.tree_of("io").map(|tree| tree.hierarchy);
+            let groups = hierarchy.into_iter().flat_map(|hierarchy| &hierarchy.groups);
+            groups.flat_map(|group| group.files.keys().map(String::as_str)).collect()
+        };
+        self.io_files.get_or_init(all).contains(name)
     }
 
     /// The hierarchy that serves a controller.

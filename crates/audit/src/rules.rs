@@ -7,19 +7,21 @@ mod io_files;
 mod io_paths;
 mod io_weights;
 mod kernel_state;
+mod kubelet;
 mod limits;
 mod protection;
 mod reclaim;
 mod swap;
 mod threads;
 mod translated;
+mod units;
 mod weights;
 
 use crate::rule::Rule;
 
 /// Every rule, in the order of its family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let families: [&[Rule]; 14] = [
+    let families: [&[Rule]; 16] = [
         io_weights::RULES,
         io_files::RULES,
         io_paths::RULES,
@@ -34,6 +36,8 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         bounds::RULES,
         kernel_state::RULES,
         translated::RULES,
+        units::RULES,
+        kubelet::RULES,
     ];
     families.into_iter().flatten()
 }

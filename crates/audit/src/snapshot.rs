@@ -1,6 +1,7 @@
 //! What was read of a host, as plain data. The text of each file is kept as the kernel wrote it, so that a
 //! later version can read more out of it.
 
+mod managers;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use assay_facts::Available;
 use assay_facts::owner::Claimant;
 use serde::{Deserialize, Serialize};
 
+pub use managers::{Kubelet, MAX_UNIT_BYTES, MAX_UNIT_FILES, MAX_UNITS, UnitFile};
 pub use parse::Refused;
 pub(crate) use parse::parent;
 
@@ -28,6 +30,9 @@ pub const MAX_PATHS: usize = 8 << 20;
 
 /// Bytes of one file that are kept at most.
 pub const MAX_FILE: u64 = 64 << 10;
+
+/// Bytes of a path at most (PATH_MAX), and of names and other short texts, some of which findings repeat for each group.
+const MAX_NAME: usize = 4096;
 
 /// The groups, disks and settings of a host at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,6 +61,16 @@ pub struct Snapshot {
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub delegated: BTreeMap<String, Claimant>,
+    /// Units of the systemd that made the groups, where their files set resources: the unit's own file and its drop-ins, in the order in which
+    /// systemd reads them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, Vec<UnitFile>>,
+    /// Units whose files were not read, with the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units_left_out: Option<String>,
+    /// What the kubelet that runs was configured to, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubelet: Option<Available<Kubelet>>,
 }
 
 /// The machine as far as rules depend on it.

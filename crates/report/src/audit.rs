@@ -1,12 +1,21 @@
-//! The page of an audit: what was found on a live host, offline and without scripts.
+//! The pages of audits: what was found on a live host, offline and without scripts.
 
-use assay_audit::{Audit, Class, Finding};
+mod contended;
+mod manifest;
+mod own;
+mod section;
+
+use assay_audit::{Audit, Class, Effective, Finding, Limit};
+use assay_contention::Contention;
 use assay_facts::Available;
 use assay_facts::owner::Owner;
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::page::{Code, Fact, filled};
+pub use manifest::html as manifest_html;
+pub use own::html as own_html;
+use section::Section;
 
 #[derive(Serialize)]
 struct Page<'a> {
@@ -17,8 +26,37 @@ struct Page<'a> {
     worth: Vec<WorthRow>,
     protection: Vec<ProtectionRow>,
     effective: Vec<EffectiveRow>,
+    sections: Vec<Section>,
     not_looked_at: &'a [String],
     code: Code,
+}
+
+/// A page that is nothing but sections.
+struct Sections<'a> {
+    command: &'static str,
+    host: String,
+    taken_at: &'a str,
+    question: &'static str,
+    about: Vec<Fact>,
+    sections: Vec<Section>,
+}
+
+impl Sections<'_> {
+    fn html(self) -> Result<String, Error> {
+        #[derive(Serialize)]
+        struct Page<'a> {
+            command: &'static str,
+            host: String,
+            taken_at: &'a str,
+            question: &'static str,
+            about: Vec<Fact>,
+            sections: Vec<Section>,
+            code: Code,
+        }
+        let Self { command, host, taken_at, question, about, sections } = self;
+        let code = Code::without_scripts();
+        filled("sections.html", Page { command, host, taken_at, question, about, sections, code })
+    }
 }
 
 #[derive(Serialize)]
@@ -62,13 +100,15 @@ struct EffectiveRow {
     of_machine: String,
 }
 
-/// The page of an audit as one HTML document that loads nothing and runs nothing.
+fn known(of: &Available<String>) -> String {
+    of.value().cloned().unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// The page of an audit as one HTML document that loads nothing and runs nothing; with what was seen, if the host was watched.
 ///
 /// # Errors
 /// A template is defective.
-pub fn html(audit: &Audit) -> Result<String, Error> {
-    let known =
-        |of: &Available<String>| of.value().cloned().unwrap_or_else(|| "unknown".to_owned());
+pub fn html(audit: &Audit, contended: Option<&Contention>) -> Result<String, Error> {
     let about = vec![
         Fact::new("Linux", known(&audit.kernel)),
         Fact::new("Hierarchies", audit.hierarchies.join(", ")),
@@ -85,7 +125,8 @@ pub fn html(audit: &Audit) -> Result<String, Error> {
             classes: Class::ALL.into_iter().map(|class| class_view(audit, class)).collect(),
             worth: worth(audit),
             protection: protection(audit),
-            effective: effective(audit),
+            effective: audit.effective.iter().map(effective).collect(),
+            sections: contended.map(contended::sections).unwrap_or_default(),
             not_looked_at: &audit.not_looked_at,
             code: Code::without_scripts(),
         },
@@ -139,24 +180,25 @@ fn protection(audit: &Audit) -> Vec<ProtectionRow> {
     rows.collect()
 }
 
-fn effective(audit: &Audit) -> Vec<EffectiveRow> {
+fn effective(one: &Effective) -> EffectiveRow {
     let none = || "-".to_owned();
-    let rows = audit.effective.iter().map(|one| {
-        let bytes = |limit: Option<&assay_audit::Limit<u64>>| {
-            limit.map_or_else(none, |limit| from(limit.value, &limit.from, &one.group))
-        };
-        EffectiveRow {
-            group: named(one.owner.as_ref(), &one.group),
-            cpus: one
-                .cpus
-                .as_ref()
-                .map_or_else(none, |limit| from(limit.value, &limit.from, &one.group)),
-            memory_max: bytes(one.memory_max.as_ref()),
-            memory_high: bytes(one.memory_high.as_ref()),
-            of_machine: one.of_machine.map_or_else(none, percent),
-        }
-    });
-    rows.collect()
+    let bytes = |limit: Option<&Limit<u64>>| {
+        limit.map_or_else(none, |limit| from(limit.value, &limit.from, &one.group))
+    };
+    let cpus = one.cpus.as_ref();
+    EffectiveRow {
+        group: named(one.owner.as_ref(), &one.group),
+        cpus: cpus.map_or_else(none, |limit| from(limit.value, &limit.from, &one.group)),
+        memory_max: bytes(one.memory_max.as_ref()),
+        memory_high: bytes(one.memory_high.as_ref()),
+        of_machine: one.of_machine.map_or_else(none, percent),
+    }
+}
+
+/// The same as the cells of a row.
+fn effective_cells(one: &Effective) -> Vec<String> {
+    let EffectiveRow { group, cpus, memory_max, memory_high, of_machine } = effective(one);
+    vec![group, cpus, memory_max, memory_high, of_machine]
 }
 
 fn from(value: impl std::fmt::Display, from: &str, own: &str) -> String {

@@ -35,7 +35,7 @@ use assay_verdict::Judgement;
 
 pub use across::sentence as comparison_words;
 pub use ascii::ascii;
-pub use audit::html as audit_html;
+pub use audit::{html as audit_html, manifest_html, own_html};
 pub use error::Error;
 pub use fleet::html as fleet_html;
 pub use index::{IndexEntry, parse_entries as index_entries, render as index_html};

@@ -125,6 +125,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
         ("macros.html", include_str!("templates/macros.html")),
         ("against.html", include_str!("templates/against.html")),
         ("audit.html", include_str!("templates/audit.html")),
+        ("sections.html", include_str!("templates/sections.html")),
         ("index.html", include_str!("templates/index.html")),
         ("across.html", include_str!("templates/across.html")),
         ("tuning.html", include_str!("templates/tuning.html")),

@@ -5,6 +5,7 @@ mod contended;
 mod contended_disks;
 mod disks;
 mod groups;
+mod kubelet;
 mod limits;
 mod machine;
 mod memory_events;
@@ -16,6 +17,7 @@ mod reading_order;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod units;
 mod usage;
 mod watch;
 mod watched;
@@ -24,7 +26,8 @@ mod writes;
 use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::SCHEMA;
-use assay_audit::{Audit, Class, Manifest, Snapshot, manifest};
+use assay_audit::{Audit, Class, Manifest, Own, Snapshot, Told, manifest};
+use assay_contention::Contention;
 use assay_files::{input_text, replace};
 use assay_host::Owners;
 use assay_kernel::Root;
@@ -64,15 +67,19 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
         groups::read(root, &owners, hierarchy);
     }
     let names::Found { names, delegated } = names::read(&owners, &hierarchies);
+    let units::Found { units, left_out: units_left_out } = units::read(root, &hierarchies);
     Ok(Snapshot {
         schema: SCHEMA,
         taken_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         machine: machine::read(root),
+        kubelet: kubelet::read(root, &hierarchies),
         hierarchies,
         disks: disks::read(root),
         names,
         names_left_out: owners.left_out(),
         delegated,
+        units,
+        units_left_out,
     })
 }
 
@@ -134,20 +141,62 @@ pub fn read_manifest(paths: &[PathBuf]) -> Result<Manifest, Error> {
     })
 }
 
-/// Writes an audit as an HTML page.
+/// Writes an audit as an HTML page, with what was seen if the host was watched.
 ///
 /// ```
 /// use assay_kernel::Root;
 /// let audit = assay_audit::audit(&assay_session::take_snapshot(&Root::real())?);
-/// assert!(assay_session::write_audit_report("no/such/folder/page.html".as_ref(), &audit).is_err());
+/// let path = "no/such/folder/page.html".as_ref();
+/// assert!(assay_session::write_audit_report(path, &audit, None).is_err());
 /// # Ok::<(), assay_session::Error>(())
 /// ```
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_audit_report(path: &Path, audit: &Audit) -> Result<(), Error> {
-    let page = assay_report::audit_html(audit).map_err(Error::host)?;
-    replace(path, page.as_bytes()).map_err(Error::host)
+pub fn write_audit_report(
+    path: &Path,
+    audit: &Audit,
+    contended: Option<&Contention>,
+) -> Result<(), Error> {
+    write_page(path, assay_report::audit_html(audit, contended))
+}
+
+/// Writes what manifests asked for as an HTML page.
+///
+/// ```
+/// use assay_kernel::Root;
+/// let unit = ("a.service".to_owned(), "[Service]\nCPUWeight=200".to_owned());
+/// let manifest = assay_audit::manifest(&[unit]).unwrap();
+/// let snapshot = assay_session::take_snapshot(&Root::real())?;
+/// let answer = assay_audit::fulfilment(&manifest, None, &snapshot).unwrap();
+/// let path = "no/such/folder/page.html".as_ref();
+/// assert!(assay_session::write_manifest_report(path, &answer).is_err());
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_manifest_report(path: &Path, answer: &Told) -> Result<(), Error> {
+    write_page(path, assay_report::manifest_html(answer))
+}
+
+/// Writes what a process sees of its own groups as an HTML page.
+///
+/// ```
+/// use assay_kernel::Root;
+/// let own = assay_audit::own(&assay_session::take_snapshot(&Root::real())?);
+/// assert!(assay_session::write_own_report("no/such/folder/page.html".as_ref(), &own).is_err());
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_own_report(path: &Path, own: &Own) -> Result<(), Error> {
+    write_page(path, assay_report::own_html(own))
+}
+
+fn write_page(path: &Path, page: Result<String, assay_report::Error>) -> Result<(), Error> {
+    replace(path, page.map_err(Error::host)?.as_bytes()).map_err(Error::host)
 }
 
 /// The exit code: 1 if anything matters as much as `fail_on` or more.

@@ -2,7 +2,6 @@
 
 use super::quantity::{docker_bytes, milli};
 use super::subject::Subject;
-use super::unit::has_file;
 use super::wanted::Wanted;
 use super::{Asked, Request, Target};
 use crate::conversion::runtime::{Formula, Swap, io_weight, swap_max};
@@ -196,7 +195,7 @@ impl Settings {
         }
         if let Some(weight) = self.blkio_weight {
             let raw = |name| Target::file(name, Wanted::Weight(vec![weight]), "unchanged");
-            let v2 = match has_file(host, "io", "io.bfq.weight") {
+            let v2 = match host.has_io_file("io.bfq.weight") {
                 true => raw("io.bfq.weight"),
                 false => Target::file(
                     "io.weight",

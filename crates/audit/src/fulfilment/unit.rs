@@ -1,6 +1,7 @@
 //! Units of systemd: their settings of resources (systemd.resource-control(5)).
 
 mod device;
+mod lines;
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,9 @@ use super::wanted::Wanted;
 use super::{Asked, Request, Target};
 use crate::conversion::systemd;
 use crate::rule::Host;
-use crate::tree::{Node, Tree};
+use crate::snapshot::UnitFile;
+use lines::assignments;
+pub use lines::unit_settings;
 
 /// A unit of a file, with its drop-ins.
 #[derive(Debug)]
@@ -18,37 +21,64 @@ pub(super) struct Unit {
     name: String,
     /// All assignments of a setting, in order. An empty one forgets those before it.
     settings: BTreeMap<String, Vec<String>>,
+    /// Of a snapshot's units: the file that sets it last.
+    origins: BTreeMap<String, String>,
 }
-
-/// Sections in which settings of resources stand.
-const SECTIONS: [&str; 6] = ["Service", "Slice", "Scope", "Socket", "Mount", "Swap"];
 
 /// What v1 has no file for, or systemd does not write there.
 const V2_ONLY: &str = "systemd applies it on cgroup2 only, and this controller is on v1 here";
 
 impl Unit {
     pub(super) fn new(name: &str, text: &str) -> Self {
-        let mut unit = Self { name: name.to_owned(), settings: BTreeMap::new() };
+        let mut unit = Self::empty(name);
         unit.add(text);
         unit
     }
 
+    fn empty(name: &str) -> Self {
+        Self { name: name.to_owned(), settings: BTreeMap::new(), origins: BTreeMap::new() }
+    }
+
+    /// A unit of a snapshot.
+    pub(super) fn installed(name: &str, files: &[UnitFile]) -> Self {
+        let mut unit = Self::empty(name);
+        for file in files {
+            for (key, value) in file.settings.iter().filter_map(|line| line.split_once('=')) {
+                unit.set(key, value);
+                unit.origins.insert(key.to_owned(), file.path.clone());
+            }
+        }
+        unit
+    }
+
+    /// What holds while systemd starts or stops in place of others, by the names of those.
+    pub(super) fn at_startup(&self) -> Self {
+        let mut unit = Self::empty(&self.name);
+        for (key, values) in &self.settings {
+            if let Some(ordinary) = key.strip_prefix("Startup") {
+                unit.settings.insert(ordinary.to_owned(), values.clone());
+            }
+        }
+        unit
+    }
+
+    /// The file of a snapshot that sets it last.
+    pub(super) fn origin(&self, key: &str) -> Option<&str> {
+        self.origins.get(key).map(String::as_str)
+    }
+
     /// Adds the settings of a file.
     pub(super) fn add(&mut self, text: &str) {
-        let text = text.replace("\\\n", " ");
-        let mut is_ours = false;
-        for line in text.lines().map(str::trim) {
-            if let Some(section) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                is_ours = SECTIONS.contains(&section);
-            } else if let Some((key, value)) = line.split_once('=').filter(|_| is_ours)
-                && !line.starts_with(['#', ';'])
-            {
-                let values = self.settings.entry(key.trim().to_owned()).or_default();
-                match value.trim() {
-                    "" => values.clear(),
-                    value => values.push(value.to_owned()),
-                }
-            }
+        for (key, value) in assignments(text) {
+            self.set(&key, &value);
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &str) {
+        let values = self.settings.entry(key.to_owned()).or_default();
+        match value {
+            "" => values.clear(),
+            value => values.push(value.to_owned()),
         }
     }
 
@@ -57,14 +87,19 @@ impl Unit {
     }
 
     pub(super) fn request(&self, host: &Host) -> Request {
-        let asked =
-            [self.cpu(), self.io(host), self.memory(host), self.others(), self.devices(host)];
         Request {
             title: format!("unit {}", self.name),
             subject: Subject::Unit(self.name.clone()),
-            asked: asked.into_iter().flatten().collect(),
+            asked: self.asked(host),
             not_looked_at: self.left_out(),
         }
+    }
+
+    /// What it asks for, translated for a host.
+    pub(super) fn asked(&self, host: &Host) -> Vec<Asked> {
+        let asked =
+            [self.cpu(), self.io(host), self.memory(host), self.others(), self.devices(host)];
+        asked.into_iter().flatten().collect()
     }
 
     fn left_out(&self) -> Vec<String> {
@@ -142,11 +177,11 @@ impl Unit {
         };
         let is_v1 = host.v1_of("io").is_some();
         let mut asked = Vec::new();
-        if is_v1 || has_file(host, "io", "io.bfq.weight") {
+        if is_v1 || host.has_io_file("io.bfq.weight") {
             let how = "above 100 what is beyond is divided by 11, for bfq";
             asked.push(one("io.bfq.weight", systemd::bfq_weight(weight), how));
         }
-        if !is_v1 && (asked.is_empty() || has_file(host, "io", "io.weight")) {
+        if !is_v1 && (asked.is_empty() || host.has_io_file("io.weight")) {
             asked.push(one("io.weight", weight, "read by io.cost alone"));
         }
         asked
@@ -261,10 +296,4 @@ fn bytes(text: &str, machine: Option<u64>) -> Option<(Wanted, &'static str)> {
         return Some((Wanted::Bytes(u64::try_from(bytes).ok()?), "of MemTotal"));
     }
     systemd_bytes(text).map(|bytes| (Wanted::Bytes(bytes), ""))
-}
-
-/// Whether any group of the hierarchy has a file, as with a module that is loaded.
-pub(super) fn has_file(host: &Host, controller: &str, name: &str) -> bool {
-    let has = |node: Node| node.group().files.contains_key(name);
-    host.tree_of(controller).into_iter().flat_map(Tree::nodes).any(has)
 }

@@ -68,6 +68,20 @@ impl Wanted {
                 .any(|(_, line)| said(line, key).is_some_and(|found| found == value.to_string())),
         }
     }
+
+    /// Whether a text says it but for what is rounded between a manager's files and the kernel's: two pages, or one percent of a CPU.
+    pub(super) fn is_nearly_met(&self, text: &str) -> bool {
+        match self {
+            Self::Bytes(bytes) => bound(text)
+                .and_then(Bound::at)
+                .is_some_and(|found| found.abs_diff(*bytes) <= 2 * PAGE),
+            Self::Bandwidth(Some(quota), period) => match bandwidth(text) {
+                Some((Some(found), of)) => of == *period && found.abs_diff(*quota) <= period / 100,
+                _ => false,
+            },
+            _ => self.is_met(text),
+        }
+    }
 }
 
 /// In `rbps=1 wbps=2` the value of a key; in the lines of v1, which have one value only, that.

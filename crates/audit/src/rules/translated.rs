@@ -76,6 +76,11 @@ pub(super) fn is_container_of_pod(node: Node) -> bool {
     writer(node) == Some(Writer::Runtime) && node.parent().is_some_and(is_pod)
 }
 
+/// Whether the group is that of a pod.
+pub(super) fn is_pod(node: Node) -> bool {
+    writer(node) == Some(Writer::Kubelet) && !OF_ALL_PODS.contains(&node.path())
+}
+
 fn translated(host: &Host) -> Vec<Found> {
     let cpu = host.v2_of("cpu").into_iter().flat_map(Tree::nodes).filter_map(shares);
     let io = host.v2_of("io").into_iter().flat_map(Tree::nodes).filter_map(compressed);

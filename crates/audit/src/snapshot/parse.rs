@@ -7,7 +7,10 @@ use assay_facts::Available;
 use assay_facts::owner::{Claimant, WrittenClaimant};
 use serde::{Deserialize, Deserializer};
 
-use super::{Disk, Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS, SCHEMA, Snapshot};
+use super::{
+    Disk, Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_NAME, MAX_PATHS, SCHEMA, Snapshot,
+    managers,
+};
 
 /// Hierarchies that a host can have: one for each v1 controller, named ones, and cgroup2.
 const MAX_HIERARCHIES: usize = 64;
@@ -17,9 +20,6 @@ const MAX_DISKS: usize = 10_000;
 
 /// Partitions of a disk, and devices of which it is made, at most.
 const MAX_PARTS: usize = 4096;
-
-/// Bytes of a path at most (PATH_MAX), and of names and other short texts, some of which findings repeat for each group.
-const MAX_NAME: usize = 4096;
 
 /// Bytes of a disk's name and of the line of its schedulers: 32 and some 40 on a host.
 const MAX_OF_DISK: usize = 256;
@@ -60,7 +60,10 @@ impl Snapshot {
         snapshot.hierarchies.iter().try_for_each(check)?;
         snapshot.disks.iter().try_for_each(check_disk)?;
         check_texts(&snapshot)?;
-        Ok(snapshot)
+        match managers::excess(&snapshot) {
+            Some(why) => Err(Refused(why.to_owned())),
+            None => Ok(snapshot),
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use assay_audit::{Audit, Class, Snapshot, audit};
 use assay_diagnostic::closest;
 use assay_kernel::Root;
 use assay_session::{
-    Code, Error, audit_code, read_snapshot, take_snapshot, write_audit_report, write_snapshot,
+    Code, Error, audit_code, read_snapshot, take_snapshot, write_audit_report, write_own_report,
+    write_snapshot,
 };
 use clap::Args;
 
@@ -41,7 +42,7 @@ pub(crate) struct AuditArguments {
     /// Watch this host for so long, e.g. `60s`, and compare what its groups got while they contended with what they were
     /// told (by SNAPSHOT, if one is given); with --watch, how long to watch for changes
     #[arg(long = "for", value_name = "DURATION", value_parser = length,
-          conflicts_with_all = ["snapshot", "explain", "groups", "baseline", "is_self", "manifests", "report"])]
+          conflicts_with_all = ["snapshot", "explain", "groups", "baseline", "is_self", "manifests"])]
     length: Option<Duration>,
     /// End with 1 if anything of this class or of one that matters more was found; `broken`: by what --for saw;
     /// with --baseline, --watch and --told `drift`: if anything differs, or what --told asks for has no group
@@ -60,8 +61,8 @@ pub(crate) struct AuditArguments {
     /// Show what this process sees of its own groups: from inside a container, job or pod
     #[arg(long = "self", conflicts_with_all = ["file", "snapshot", "explain", "groups", "all", "baseline"])]
     is_self: bool,
-    /// Write the audit as an HTML page to FILE too
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "baseline", "is_self"])]
+    /// Write the audit, with --for, --told and --self what they show, as an HTML page to FILE too
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "baseline"])]
     report: Option<PathBuf>,
     #[command(flatten)]
     watch: watch::WatchArguments,
@@ -160,11 +161,15 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
         return since(arguments, file);
     }
     if arguments.manifest.is_asked() {
-        let differs = arguments.manifest.run(&arguments.host()?, arguments.json)?;
+        let report = arguments.report.as_deref();
+        let differs = arguments.manifest.run(&arguments.host()?, report, arguments.json)?;
         return Ok(arguments.code(differs));
     }
     if arguments.is_self {
         let own = assay_audit::own(&arguments.host()?);
+        if let Some(file) = &arguments.report {
+            write_own_report(file, &own)?;
+        }
         show(&own, arguments.json, assay_audit::own_text)?;
         return Ok(Code::Kept);
     }
@@ -184,7 +189,7 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
         return contended::run(arguments, &snapshot, &audit, length);
     }
     if let Some(file) = &arguments.report {
-        write_audit_report(file, &audit)?;
+        write_audit_report(file, &audit, None)?;
     }
     if let Some(file) = sarif {
         let text = serde_json::to_string_pretty(&sarif_of(&audit)).map_err(Error::host)?;

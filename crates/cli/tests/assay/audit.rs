@@ -300,6 +300,19 @@ fn a_page_of_an_audit_loads_nothing_and_escapes_names() {
 }
 
 #[test]
+fn manifests_and_the_own_groups_have_a_page_too() {
+    let bench = Bench::aside();
+    bench.write("none.service", "[Service]\nCPUWeight=200 <b>\n");
+    bench.assay(["audit", "--told", "none.service", "--report", "told.html"]).assert_code(0);
+    bench.assay(["audit", "--self", "--report", "self.html"]).assert_code(0);
+    for (file, says) in [("told.html", "unit none.service"), ("self.html", "This process is in")] {
+        let page = fs::read_to_string(bench.path(file)).unwrap();
+        assert!(page.contains(says) && !page.contains("<b>"), "{page}");
+        assert!(page.contains("Content-Security-Policy") && !page.contains("<script"), "{page}");
+    }
+}
+
+#[test]
 fn options_that_do_not_fit_together_are_refused() {
     let bench = Bench::aside();
     for options in [

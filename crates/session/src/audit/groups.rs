@@ -72,10 +72,13 @@ const FILES: [&str; 44] = [
 ];
 
 /// Settings of I/O, with what a new group says. Only for groups with one of them the disks are looked for.
-const OF_IO: [&str; 7] = [
+const OF_IO: [&str; 10] = [
     "blkio.bfq.weight",
+    "blkio.bfq.weight_device",
     "blkio.throttle.read_bps_device",
+    "blkio.throttle.read_iops_device",
     "blkio.throttle.write_bps_device",
+    "blkio.throttle.write_iops_device",
     "io.bfq.weight",
     "io.latency",
     "io.max",
@@ -207,7 +210,8 @@ pub(super) fn joined<const N: usize>(reasons: [Option<String>; N]) -> Option<Str
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-fn directory(mount: &Path, path: &str) -> PathBuf {
+/// The directory of a group.
+pub(super) fn directory(mount: &Path, path: &str) -> PathBuf {
     mount.join(path.trim_start_matches('/'))
 }
 

@@ -1,5 +1,8 @@
 //! Trees of real layouts, laid out as files and audited from the first byte: exactly the expected rules fire.
 
+mod laid_out;
+mod rules;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +12,7 @@ use assay_facts::Available;
 use assay_kernel::Root;
 
 use super::{read_snapshot, take_snapshot, write_snapshot};
+use laid_out::HostText;
 
 /// A tree: directories with files, and the findings that it must give.
 struct Tree {
@@ -17,22 +21,8 @@ struct Tree {
 }
 
 fn lay_out(text: &str) -> Tree {
-    let folder = tempfile::tempdir().unwrap();
-    let mut expected = BTreeSet::new();
-    let mut directory = PathBuf::new();
-    for line in text.lines() {
-        if let Some(finding) = line.strip_prefix("! ") {
-            expected.insert(finding.to_owned());
-        } else if let Some(path) = line.strip_prefix("[/").and_then(|rest| rest.strip_suffix(']')) {
-            directory = folder.path().join(path);
-            fs::create_dir_all(&directory).unwrap();
-        } else if let Some((name, value)) = line.split_once(" =").filter(|_| !line.starts_with('#'))
-        {
-            let value = value.trim_start().replace("\\n", "\n");
-            fs::write(directory.join(name), format!("{value}\n").trim_start()).unwrap();
-        }
-    }
-    Tree { folder, expected }
+    let host = HostText::parse(text);
+    Tree { folder: host.lay_out(), expected: host.expected }
 }
 
 fn trees() -> Vec<(PathBuf, String)> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_audit::{Audit, Snapshot};
 use assay_contention::Contention;
 use assay_kernel::{Root, signal};
-use assay_session::{Code, Error, audit_code, watch_audit};
+use assay_session::{Code, Error, audit_code, watch_audit, write_audit_report};
 use serde::Serialize;
 
 use super::{AuditArguments, FailOn};
@@ -33,6 +33,10 @@ pub(super) fn run(
     } else {
         let part = assay_contention::text(&contended, arguments.all);
         output::data(&format!("{}{part}", assay_audit::text(audit, arguments.all)));
+    }
+    // What was seen is shown first: watching it again gives something else.
+    if let Some(file) = &arguments.report {
+        write_audit_report(file, audit, Some(&contended))?;
     }
     if signal::interrupted_by().is_some() {
         return Ok(Code::Interrupted);

@@ -1,9 +1,9 @@
 //! `assay audit --told`: what a manifest asked for, against what stands in files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_audit::{Place, Snapshot, fulfilment, told_text};
-use assay_session::{Error, read_manifest};
+use assay_session::{Error, read_manifest, write_manifest_report};
 use clap::Args;
 
 /// Arguments about a manifest.
@@ -11,7 +11,7 @@ use clap::Args;
 pub(super) struct ManifestArguments {
     /// Compare with what FILE asked for: a Pod, a unit of systemd, a compose file; may be repeated, for a
     /// KubeletConfiguration and drop-ins
-    #[arg(long = "told", value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "groups", "all", "baseline", "is_self", "report"])]
+    #[arg(long = "told", value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "groups", "all", "baseline", "is_self"])]
     manifests: Vec<PathBuf>,
     /// The group that the manifest is about, where its path does not tell; a path below the mounts
     #[arg(long, value_name = "PATH", requires = "manifests", conflicts_with_all = ["unit", "container", "pod"])]
@@ -41,11 +41,19 @@ impl ManifestArguments {
     }
 
     /// Compares; returns whether anything differs.
-    pub(super) fn run(&self, snapshot: &Snapshot, as_json: bool) -> Result<bool, Error> {
+    pub(super) fn run(
+        &self,
+        snapshot: &Snapshot,
+        report: Option<&Path>,
+        as_json: bool,
+    ) -> Result<bool, Error> {
         let manifest = read_manifest(&self.manifests)?;
         let place = self.place();
         let fulfilment = fulfilment(&manifest, place.as_ref(), snapshot)
             .map_err(|why| Error::usage(format!("--told: {why}")))?;
+        if let Some(file) = report {
+            write_manifest_report(file, &fulfilment)?;
+        }
         super::show(&fulfilment, as_json, told_text)?;
         Ok(fulfilment.differs())
     }

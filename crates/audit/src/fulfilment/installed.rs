@@ -1,0 +1,164 @@
+//! What the unit files of the host itself ask for, against the files of the units' groups.
+
+use std::collections::BTreeMap;
+
+use assay_facts::owner::Owner;
+
+use super::unit::Unit;
+use super::wanted::Wanted;
+use super::{Asked, Row, Standing, Target, row};
+use crate::finding::Reading;
+use crate::installed::{Became, Installed};
+use crate::owner;
+use crate::rule::Host;
+use crate::settings::is_set;
+use crate::tree::{Node, Tree};
+use crate::value::{Bound, bound, weight};
+
+/// Settings of installed units that do not stand in files.
+pub(crate) fn installed(host: &Host) -> Vec<Installed> {
+    let mut found = Vec::new();
+    for (name, path) in groups(host) {
+        let Some(files) = host.snapshot.units.get(name) else { continue };
+        let unit = Unit::installed(name, files);
+        let held = Held { host, path, unit: &unit };
+        let startup: BTreeMap<String, Asked> =
+            unit.at_startup().asked(host).into_iter().map(|one| (key(&one), one)).collect();
+        let ordinary = unit.asked(host);
+        for asked in ordinary.iter().filter(|asked| is_comparable(asked)) {
+            found.extend(held.became(asked, startup.get(&key(asked))));
+        }
+        let has_ordinary = |of: &str| ordinary.iter().any(|asked| key(asked) == of);
+        let alone = startup.iter().filter(|(key, _)| !has_ordinary(key));
+        found.extend(alone.filter_map(|(_, asked)| held.at_startup(asked, None)));
+    }
+    found
+}
+
+/// The group of each unit of the system's manager: only slices are above it. None if several are called so, which systemd does not make.
+fn groups<'h>(host: &'h Host) -> BTreeMap<&'h str, &'h str> {
+    let mut found: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    if host.snapshot.units.is_empty() {
+        return BTreeMap::new();
+    }
+    for node in host.trees.iter().flat_map(Tree::nodes) {
+        let path = node.path();
+        let Some((above, name)) = path.rsplit_once('/') else { continue };
+        let of_systemd = above.split('/').skip(1).all(|part| part.ends_with(".slice"));
+        if !of_systemd || !host.snapshot.units.contains_key(name) {
+            continue;
+        }
+        let is_unit = matches!(owner::unnamed(host.snapshot, path), Some(Owner::Unit { .. }));
+        let one = found.entry(name).or_insert(Some(path).filter(|_| is_unit));
+        if *one != Some(path) {
+            *one = None;
+        }
+    }
+    found.into_iter().filter_map(|(name, path)| Some((name, path?))).collect()
+}
+
+/// `CPUWeight`.
+fn key(asked: &Asked) -> String {
+    asked.setting.split_once('=').map_or(asked.setting.as_str(), |(key, _)| key).to_owned()
+}
+
+/// Which disk a file is on systemd asks the file system, which no snapshot can: of limits only those for a device are compared.
+fn is_comparable(asked: &Asked) -> bool {
+    let is_limit_of_disk =
+        asked.setting.starts_with("IORead") || asked.setting.starts_with("IOWrite");
+    !is_limit_of_disk || asked.setting.contains("=/dev/")
+}
+
+/// A unit and its group.
+struct Held<'h, 's> {
+    host: &'h Host<'s>,
+    path: &'h str,
+    unit: &'h Unit,
+}
+
+impl Held<'_, '_> {
+    fn became(&self, asked: &Asked, startup: Option<&Asked>) -> Option<Installed> {
+        let tree = self.host.tree_of(asked.controller)?;
+        let is_v2 = tree.hierarchy.is_v2;
+        // In a container systemd takes parts of the container's limit, not of the machine.
+        if !tree.hierarchy.is_whole && asked.setting.ends_with('%') {
+            return None;
+        }
+        let target = if is_v2 { &asked.v2 } else { &asked.v1 };
+        let (file, how) = match target {
+            Target::File { name, how, .. } => (*name, how.clone()),
+            Target::Nowhere(_) => return Some(self.found(asked, "", Became::NeverApplied)),
+            Target::Unknown(_) => return None,
+        };
+        let row = row(self.host, self.path, asked);
+        let (Standing::Differs, Some(node)) = (&row.standing, tree.node(self.path)) else {
+            return None;
+        };
+        let Some(text) = node.text(file) else {
+            let became = (is_v2 && lacks(node, asked.controller)).then_some(Became::NotEnabled)?;
+            return Some(self.found(asked, "", became));
+        };
+        if is_rounding(target, asked, file, text) {
+            return None;
+        }
+        let at_startup = startup.and_then(|one| self.at_startup(one, Some(asked)));
+        at_startup.or_else(|| {
+            let expected = row.expected.unwrap_or_default();
+            Some(self.found(asked, "", Became::Differs { file, expected, how }))
+        })
+    }
+
+    /// A setting for the start that stands in the file.
+    fn at_startup(&self, startup: &Asked, ordinary: Option<&Asked>) -> Option<Installed> {
+        let tree = self.host.tree_of(startup.controller)?;
+        let target = if tree.hierarchy.is_v2 { &startup.v2 } else { &startup.v1 };
+        let Target::File { name: file, .. } = target else { return None };
+        let Row { standing, .. } = row(self.host, self.path, startup);
+        // Without another one the group goes back to what a new group has.
+        let is_other = ordinary.is_some() || is_set(tree.node(self.path)?, file);
+        let became =
+            Became::AtStartup { file, ordinary: ordinary.map(|asked| asked.setting.clone()) };
+        (standing == Standing::Kept && is_other).then(|| self.found(startup, "Startup", became))
+    }
+
+    fn found(&self, asked: &Asked, before: &str, became: Became) -> Installed {
+        let origin = self.unit.origin(&format!("{before}{}", key(asked))).unwrap_or_default();
+        Installed {
+            group: self.path.to_owned(),
+            origin: Reading::new(origin, format!("{before}{}", asked.setting)),
+            controller: asked.controller,
+            became,
+        }
+    }
+}
+
+fn lacks(node: Node, controller: &str) -> bool {
+    node.text("cgroup.controllers")
+        .is_some_and(|all| all.split_whitespace().all(|name| name != controller))
+}
+
+/// One percent of a CPU in the usual period, in microseconds.
+const PERCENT_OF_CPU: u64 = 1000;
+
+/// Whether what differs is what systemd has rounded or, before v250, translated otherwise: `set-property` keeps whole percents of a quota.
+fn is_rounding(target: &Target, asked: &Asked, file: &str, text: &str) -> bool {
+    let Target::File { wanted, .. } = target else { return false };
+    if wanted.is_nearly_met(text) {
+        return true;
+    }
+    if let ("cpu.cfs_quota_us", Wanted::Number(quota), Some(found)) =
+        (file, wanted, bound(text).and_then(Bound::at))
+    {
+        return found.abs_diff(*quota) <= PERCENT_OF_CPU;
+    }
+    let asked = asked.setting.split_once('=').and_then(|(_, value)| value.parse::<u64>().ok());
+    match (file, asked, weight(text)) {
+        ("io.bfq.weight", Some(asked), Some(found)) => {
+            let over_the_range = 1 + asked.saturating_sub(1) * 999 / 9999;
+            found == asked || found.abs_diff(over_the_range) <= 1
+        }
+        // On v1 each version has a formula of its own.
+        ("blkio.bfq.weight", ..) => true,
+        _ => false,
+    }
+}

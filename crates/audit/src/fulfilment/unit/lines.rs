@@ -1,0 +1,68 @@
+//! The lines of a unit's file that set resources.
+
+/// Sections in which settings of resources stand.
+const SECTIONS: [&str; 6] = ["Service", "Slice", "Scope", "Socket", "Mount", "Swap"];
+
+/// Settings that are understood; each may have a variant with `Startup` before it.
+const KEYS: [&str; 19] = [
+    "AllowedCPUs",
+    "AllowedMemoryNodes",
+    "CPUQuota",
+    "CPUQuotaPeriodSec",
+    "CPUShares",
+    "CPUWeight",
+    "IOReadBandwidthMax",
+    "IOReadIOPSMax",
+    "IOWeight",
+    "IOWriteBandwidthMax",
+    "IOWriteIOPSMax",
+    "MemoryHigh",
+    "MemoryLimit",
+    "MemoryLow",
+    "MemoryMax",
+    "MemoryMin",
+    "MemorySwapMax",
+    "MemoryZSwapMax",
+    "TasksMax",
+];
+
+/// All assignments in the sections of resources, in order.
+pub(super) fn assignments(text: &str) -> Vec<(String, String)> {
+    let text = text.replace("\\\n", " ");
+    let mut is_ours = false;
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            is_ours = SECTIONS.contains(&section);
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| is_ours)
+            && !line.starts_with(['#', ';'])
+        {
+            found.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+    }
+    found
+}
+
+/// Of the text of a unit's file the settings of resources, `CPUWeight=200`, in order: all that a snapshot keeps of it.
+#[must_use]
+pub fn unit_settings(text: &str) -> Vec<String> {
+    let is_known = |key: &str| {
+        KEYS.contains(&key) || key.strip_prefix("Startup").is_some_and(|key| KEYS.contains(&key))
+    };
+    let known = assignments(text).into_iter().filter(|(key, _)| is_known(key));
+    known.map(|(key, value)| format!("{key}={value}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_units_file_only_settings_of_resources_are_kept() {
+        let text = "[Unit]\nCPUWeight=1\n[Service]\nExecStart=/bin/x --token=1\nEnvironment=KEY=secret\n\
+                    # MemoryMax=1\nCPUWeight = 200\nStartupCPUWeight=500\nCPUWeight=\nStartupExec=1\nMemoryMax=\\\n 1G\n";
+        let kept = ["CPUWeight=200", "StartupCPUWeight=500", "CPUWeight=", "MemoryMax=1G"];
+        assert_eq!(unit_settings(text), kept);
+        assert!(KEYS.is_sorted());
+    }
+}

@@ -1,0 +1,118 @@
+//! What an earlier configuration of the kubelet has left.
+
+use assay_facts::Available;
+
+use crate::finding::{Class, Reading};
+use crate::rule::{Found, Host, Rule};
+use crate::rules::protection::amount;
+use crate::rules::translated::{is_container_of_pod, is_pod};
+use crate::settings::is_set;
+use crate::tree::Node;
+
+pub(super) static RULES: &[Rule] = &[Rule {
+    code: "A-STALE",
+    class: Class::MeansElse,
+    condition: "`memory.high`, `memory.min` or `memory.low` of a pod or its container is set, and the configuration of the \
+                kubelet that runs asks for none: the feature gate MemoryQoS is false; or neither it nor AllAlpha or AllBeta \
+                is true, and `memoryThrottlingFactor` is not set, or `memoryReservationPolicy` is None or not set",
+    versions: "v2, Kubernetes with MemoryQoS",
+    meaning: "the kubelet writes these files when a container starts and does not take them back when its configuration changes: such a \
+              limit still acts",
+    remedy: "start the pod anew, or resize it; if the value comes back, something else than the kubelet writes it \
+             (`assay audit --watch`)",
+    source: "kubernetes pkg/kubelet/cm (KEP-2570), test/e2e_node/memory_qos_test.go",
+    find: stale,
+}];
+
+const GATE: &str = "featureGates.MemoryQoS";
+/// Gates that turn on others.
+const ALL_GATES: [&str; 2] = ["featureGates.AllAlpha", "featureGates.AllBeta"];
+const FACTOR: &str = "memoryThrottlingFactor";
+const POLICY: &str = "memoryReservationPolicy";
+
+fn stale(host: &Host) -> Vec<Found> {
+    let kubelet = host.snapshot.kubelet.as_ref().and_then(Available::value);
+    let (Some(kubelet), Some(tree)) = (kubelet, host.v2_of("memory")) else { return Vec::new() };
+    let said = |key: &str| kubelet.settings.get(key).map(String::as_str);
+    // Before 1.37 the kubelet has other defaults where the gate is on.
+    let is_on = |gate: &str| said(gate) == Some("true");
+    let all_on = said(GATE).is_none() && ALL_GATES.iter().any(|gate| is_on(gate));
+    if is_on(GATE) || all_on {
+        return Vec::new();
+    }
+    let is_off = said(GATE) == Some("false");
+    let file = kubelet.files.last().cloned().unwrap_or_default();
+    let because = |key: &str| match is_off {
+        true => Reading::new(file.clone(), format!("{GATE}: false")),
+        false => Reading::new(file.clone(), format!("{key}: {}", said(key).unwrap_or("not set"))),
+    };
+    let mut asks_not = Vec::new();
+    if is_off || said(FACTOR).is_none() {
+        asks_not.push(("memory.high", because(FACTOR)));
+    }
+    if is_off || said(POLICY).is_none_or(|policy| policy == "None") {
+        asks_not.extend(["memory.min", "memory.low"].map(|file| (file, because(POLICY))));
+    }
+    let pods = tree.nodes().filter(|node| is_pod(*node) || is_container_of_pod(*node));
+    pods.flat_map(|node| asks_not.iter().filter_map(move |(file, why)| left_over(node, file, why)))
+        .collect()
+}
+
+fn left_over(node: Node, file: &str, why: &Reading) -> Option<Found> {
+    if !is_set(node, file) {
+        return None;
+    }
+    let sentence = format!(
+        "{file} {} stands where the kubelet's configuration asks for none, and still acts",
+        node.number(file).map_or_else(|| "max".to_owned(), amount)
+    );
+    Some(Found::new(node, &[file], sentence).and(why.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::Fake;
+    use crate::snapshot::Kubelet;
+    use assay_facts::Available;
+
+    const SCOPE: &str = "/kubepods.slice/kubepods-pod6c1a.slice/cri-containerd-0a1b0a1b0a1b.scope";
+
+    fn host(settings: &[(&str, &str)]) -> Fake {
+        let settings =
+            settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let kubelet = Kubelet { files: vec!["/var/lib/kubelet/config.yaml".to_owned()], settings };
+        Fake::v2()
+            .group_of("/kubepods.slice", 0, &[("memory.low", "0")])
+            .group_of("/kubepods.slice/kubepods-pod6c1a.slice", 0, &[("memory.high", "max")])
+            .group(SCOPE, &[("memory.high", "489893888"), ("memory.low", "0")])
+            .group("/docker-0a1b0a1b0a1b.scope", &[("memory.high", "489893888")])
+            .change(|snapshot| snapshot.kubelet = Some(Available::Value(kubelet)))
+    }
+
+    #[test]
+    fn what_the_configuration_no_longer_asks_for_is_left_over() {
+        let found = host(&[]).only("A-STALE");
+        assert_eq!(found.group, SCOPE);
+        assert_eq!(found.readings[1].value, "memoryThrottlingFactor: not set");
+        let found = host(&[("featureGates.MemoryQoS", "false"), ("memoryThrottlingFactor", "0.9")]);
+        assert_eq!(found.only("A-STALE").readings[1].value, "featureGates.MemoryQoS: false");
+        host(&[("memoryThrottlingFactor", "0.9")]).silent("A-STALE");
+        host(&[("featureGates.MemoryQoS", "true")]).silent("A-STALE");
+        host(&[("featureGates.AllAlpha", "true")]).silent("A-STALE");
+        host(&[]).change(|host| host.kubelet = None).silent("A-STALE");
+    }
+
+    #[test]
+    fn protection_is_left_over_where_no_policy_reserves() {
+        let low = |settings: &[(&str, &str)]| {
+            host(settings).change(|host| {
+                let files = &mut host.hierarchies[0].groups[3].files;
+                files.insert("memory.high".to_owned(), Available::Value("max".to_owned()));
+                files.insert("memory.low".to_owned(), Available::Value("268435456".to_owned()));
+            })
+        };
+        assert!(low(&[]).only("A-STALE").sentence.starts_with("memory.low 256 MiB stands where"));
+        low(&[("memoryReservationPolicy", "None")]).only("A-STALE");
+        low(&[("memoryReservationPolicy", "TieredReservation")]).silent("A-STALE");
+    }
+}

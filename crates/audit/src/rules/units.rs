@@ -1,0 +1,234 @@
+//! Settings of systemd's units that do not stand in the files of their groups.
+
+use crate::finding::{Class, Reading};
+use crate::fulfilment::installed;
+use crate::installed::{Became, Installed};
+use crate::rule::{Found, Host, Rule};
+use crate::tree::Node;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        code: "A-V1-SIDE",
+        class: Class::CannotAct,
+        condition: "the files of a unit have a setting that systemd writes on cgroup2 only (`MemoryMin=`, `MemoryLow=`, `MemoryHigh=`, \
+                    `MemorySwapMax=`, `MemoryZSwapMax=`, `AllowedCPUs=`, `AllowedMemoryNodes=`, `IOReadIOPSMax=`, `IOWriteIOPSMax=`), \
+                    and its controller is on a v1 hierarchy",
+        versions: "v1 and hybrid, systemd before v258",
+        meaning: "systemd accepts the setting and writes it nowhere",
+        remedy: "boot with systemd.unified_cgroup_hierarchy=1, or use what v1 has: MemoryMax=, CPUWeight=, IOReadBandwidthMax=",
+        source: "systemd src/core/cgroup.c (cgroup_context_apply); systemd.resource-control(5)",
+        find: v1_side,
+    },
+    Rule {
+        code: "A-STARTUP",
+        class: Class::MeansElse,
+        condition: "a file of a group says what a `Startup...=` of its unit's files asks for, and not what they ask for besides, or what a \
+                    new group has",
+        versions: "v1 and v2",
+        meaning: "this number is for while systemd starts or stops, and the group gets another one afterwards",
+        remedy: "none needed while `systemctl is-system-running` says starting or stopping; if it stays, a job does not end \
+                 (`systemctl list-jobs`), or somebody else wrote the file",
+        source: "systemd.resource-control(5), \"StartupCPUWeight=\"; systemd src/core/cgroup.c (manager_state)",
+        find: at_startup,
+    },
+    Rule {
+        code: "A-DRIFT",
+        class: Class::MeansElse,
+        condition: "a file of a group says something else than the files of its unit and their drop-ins ask for, by more than \
+                    rounding, or does not exist since its controller is not enabled for the group; `IODeviceWeight=`, limits of \
+                    I/O by the path of a file, and `TasksMax=` in percent are not compared",
+        versions: "v1 and v2",
+        meaning: "either the unit's files were changed and systemd has not read them since, or somebody else than systemd wrote the \
+                  group's file; the next daemon-reload or start of the unit may undo that",
+        remedy: "`systemctl show UNIT` has what systemd knows; `systemctl daemon-reload` if the unit's files are what you want; \
+                 `assay audit --watch` names who writes the group's file",
+        source: "systemd.resource-control(5), systemd.unit(5); systemd src/core/cgroup.c",
+        find: drift,
+    },
+];
+
+fn each(host: &Host, find: impl Fn(&Host, &Installed) -> Option<Found>) -> Vec<Found> {
+    host.installed(installed).iter().filter_map(|one| find(host, one)).collect()
+}
+
+fn node<'h>(host: &'h Host, one: &Installed) -> Option<Node<'h>> {
+    host.tree_of(one.controller)?.node(&one.group)
+}
+
+fn v1_side(host: &Host) -> Vec<Found> {
+    each(host, |_, one| {
+        let Became::NeverApplied = &one.became else { return None };
+        let sentence = format!(
+            "{} of its unit was never applied: {} is on a v1 hierarchy here, where systemd does not write it",
+            one.origin.value, one.controller
+        );
+        Some(Found::of_group(&one.group, one.origin.clone(), sentence))
+    })
+}
+
+fn at_startup(host: &Host) -> Vec<Found> {
+    each(host, |host, one| {
+        let Became::AtStartup { file, ordinary } = &one.became else { return None };
+        let node = node(host, one)?;
+        let otherwise = ordinary
+            .as_ref()
+            .map_or_else(|| "nothing else".to_owned(), |setting| format!("{setting} otherwise"));
+        let sentence = format!(
+            "{file} {} is that of {}, for while systemd starts or stops; its unit has {otherwise}",
+            value(node, file),
+            one.origin.value
+        );
+        Some(Found::new(node, &[file], sentence).and(one.origin.clone()))
+    })
+}
+
+fn drift(host: &Host) -> Vec<Found> {
+    each(host, |host, one| match &one.became {
+        Became::Differs { file, expected, how } => {
+            let node = node(host, one)?;
+            let how = if how.is_empty() { String::new() } else { format!(" ({how})") };
+            let sentence = format!(
+                "{file} {} differs from its unit file: {} would be {expected}{how}",
+                value(node, file),
+                one.origin.value
+            );
+            Some(Found::new(node, &[file], sentence).and(one.origin.clone()))
+        }
+        Became::NotEnabled => {
+            let node = node(host, one)?;
+            let sentence = format!(
+                "{} of its unit file stands nowhere: {} is not enabled for the group",
+                one.origin.value, one.controller
+            );
+            let controllers: Reading = node.reading("cgroup.controllers");
+            Some(Found::of_group(&one.group, one.origin.clone(), sentence).and(controllers))
+        }
+        _ => None,
+    })
+}
+
+/// A value for a sentence.
+fn value(node: Node, file: &str) -> String {
+    const MOST: usize = 200;
+    let text = node.text(file).unwrap_or_default().replace('\n', ", ");
+    if text.is_empty() { "(empty)".to_owned() } else { text.chars().take(MOST).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::Fake;
+
+    const UNIT: &str = "a.service";
+
+    /// A host on which the unit's group has these files.
+    fn host(settings: &[&str], files: &[(&str, &str)]) -> Fake {
+        Fake::v2()
+            .group_of("/system.slice", 0, &[])
+            .group("/system.slice/a.service", files)
+            .also("cgroup.controllers", "cpu memory")
+            .unit(UNIT, settings)
+    }
+
+    #[test]
+    fn a_file_that_differs_from_the_unit_file_is_named_with_both() {
+        let found = host(&["CPUWeight=400"], &[("cpu.weight", "100")]).only("A-DRIFT");
+        assert_eq!(
+            found.sentence,
+            "cpu.weight 100 differs from its unit file: CPUWeight=400 would be 400"
+        );
+        assert_eq!(found.readings[1].file, "/etc/systemd/system/a.service");
+        assert_eq!(found.readings[1].value, "CPUWeight=400");
+        host(&["CPUWeight=400"], &[("cpu.weight", "400")]).silent("A-DRIFT");
+        host(&["CPUWeight=400", "CPUWeight=100"], &[("cpu.weight", "100")]).silent("A-DRIFT");
+        host(&["CPUWeight=400", "CPUWeight="], &[("cpu.weight", "100")]).silent("A-DRIFT");
+    }
+
+    #[test]
+    fn an_idle_weight_and_what_systemd_rounds_is_no_drift() {
+        let idle = [("cpu.weight", "1"), ("cpu.idle", "1")];
+        host(&["CPUWeight=idle"], &idle).silent("A-DRIFT");
+        host(&["CPUWeight=400"], &idle).only("A-DRIFT");
+        // `systemctl set-property x CPUQuota=12.4%` keeps 12% in its file.
+        host(&["CPUQuota=12%"], &[("cpu.max", "12400 100000")]).silent("A-DRIFT");
+        host(&["CPUQuota=12%"], &[("cpu.max", "24000 100000")]).only("A-DRIFT");
+        // A tenth of 16 GiB, in pages.
+        host(&["MemoryMax=10%"], &[("memory.max", "1717981184")]).silent("A-DRIFT");
+        host(&["MemoryMax=10%"], &[("memory.max", "1610612736")]).only("A-DRIFT");
+        let inside = |host: &mut crate::Snapshot| host.hierarchies[0].is_whole = false;
+        let half = host(&["MemoryMax=50%"], &[("memory.max", "1073741824")]);
+        half.change(inside).silent("A-DRIFT");
+        host(&["TasksMax=33%"], &[("pids.max", "9000")]).silent("A-DRIFT");
+        let on_v1 = |quota: &str| {
+            let files = [("cpu.cfs_quota_us", quota), ("cpu.cfs_period_us", "100000")];
+            Fake::v1("cpu").group("/a.service", &files).unit(UNIT, &["CPUQuota=12%"])
+        };
+        on_v1("12400").silent("A-DRIFT");
+        on_v1("24000").only("A-DRIFT");
+        let io = |bfq: &str| {
+            let weights = [("io.bfq.weight", bfq), ("io.weight", "default 666")];
+            host(&["IOWeight=666"], &weights)
+        };
+        // As systemd from v250, of v247 to v249, and of before translates it.
+        ["151", "67", "666"].into_iter().for_each(|bfq| io(bfq).silent("A-DRIFT"));
+        io("300").only("A-DRIFT");
+    }
+
+    #[test]
+    fn a_setting_whose_controller_is_not_enabled_stands_nowhere() {
+        let found = host(&["IOWeight=200"], &[]).only("A-DRIFT");
+        assert_eq!(
+            found.sentence,
+            "IOWeight=200 of its unit file stands nowhere: io is not enabled for the group"
+        );
+        // A kernel without the file.
+        host(&["MemoryZSwapMax=1G"], &[]).silent("A-DRIFT");
+    }
+
+    #[test]
+    fn only_the_group_that_systemd_itself_made_is_compared() {
+        let at = |path: &str| {
+            let above = path.rsplit_once('/').unwrap().0;
+            let parents = above.match_indices('/').skip(1).map(|(at, _)| &above[..at]);
+            let all = parents.chain([above].into_iter().filter(|path| !path.is_empty()));
+            let fake = all.fold(Fake::v2(), |fake, path| fake.group_of(path, 0, &[]));
+            fake.group(path, &[("cpu.weight", "100")]).unit(UNIT, &["CPUWeight=400"])
+        };
+        at("/system.slice/a.service").only("A-DRIFT");
+        at("/a.service").only("A-DRIFT");
+        at("/user.slice/user-1.slice/user@1.service/app.slice/a.service").silent("A-DRIFT");
+        at("/machine.slice/x.scope/system.slice/a.service").silent("A-DRIFT");
+        // Of two groups one was made by somebody else.
+        at("/system.slice/a.service")
+            .group("/a.service", &[("cpu.weight", "100")])
+            .silent("A-DRIFT");
+    }
+
+    #[test]
+    fn a_weight_for_the_start_is_named_where_it_stands() {
+        let unit = ["CPUWeight=100", "StartupCPUWeight=500"];
+        let found = host(&unit, &[("cpu.weight", "500")]).only("A-STARTUP");
+        assert!(found.sentence.ends_with("its unit has CPUWeight=100 otherwise"), "{found:?}");
+        host(&unit, &[("cpu.weight", "500")]).silent("A-DRIFT");
+        host(&unit, &[("cpu.weight", "100")]).silent("A-STARTUP");
+        host(&unit, &[("cpu.weight", "300")]).only("A-DRIFT");
+        let alone = ["StartupCPUWeight=500"];
+        host(&alone, &[("cpu.weight", "500")]).only("A-STARTUP");
+        host(&alone, &[("cpu.weight", "100")]).silent("A-STARTUP");
+        host(&["StartupCPUWeight=100"], &[("cpu.weight", "100")]).silent("A-STARTUP");
+    }
+
+    #[test]
+    fn what_systemd_writes_on_v2_only_was_never_applied_on_v1() {
+        let v1 = |settings: &[&str]| {
+            let files = [("memory.limit_in_bytes", "1073741824")];
+            Fake::v1("memory").group("/a.service", &files).unit(UNIT, settings)
+        };
+        let found = v1(&["MemoryLow=512M", "MemoryMax=1G"]).only("A-V1-SIDE");
+        assert_eq!(
+            found.sentence,
+            "MemoryLow=512M of its unit was never applied: memory is on a v1 hierarchy here, where systemd does not write it"
+        );
+        v1(&["MemoryMax=1G"]).silent("A-V1-SIDE");
+        host(&["MemoryLow=512M"], &[("memory.low", "536870912")]).silent("A-V1-SIDE");
+    }
+}
