@@ -10,6 +10,7 @@ use assay_units::Bytes;
 use crate::cache::{Cache, is_plain};
 use crate::error::Error;
 use crate::image;
+use crate::listed::Listed;
 use crate::offer;
 use crate::package;
 use crate::package_lists::PackageLists;
@@ -92,19 +93,20 @@ impl Kernel {
         match here {
             Some(kernel) if !newest => Ok(kernel),
             here => {
-                let (lists, release) = offer::find(wanted, cache, newest, progress)?;
-                Self::fetched(&lists, &release, cache, here, progress)
+                let (lists, found) = offer::find(wanted, cache, newest, progress)?;
+                Self::fetched(&lists, &found, cache, here, progress)
             }
         }
     }
 
     fn fetched(
         lists: &PackageLists,
-        release: &str,
+        found: &Listed,
         cache: &Cache,
         here: Option<Self>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Self, Error> {
+        let release = found.release.as_str();
         let cached = from_folder(&cache.path().join("kernels").join(release)).or(here);
         if let Some(kernel) = cached.filter(|kernel| kernel.release == release) {
             return Ok(kernel);
@@ -112,18 +114,21 @@ impl Kernel {
         let kernels = cache.folder("kernels")?;
         enough(filesystem::free_space(&kernels)?, &kernels)?;
         progress(&format!(
-            "fetching Debian's kernel {release} into {} (about 100 MB, once)",
+            "fetching Debian's kernel {release} into {} (70 to 180 MB, once)",
             kernels.display()
         ));
         let draft = format!(".draft-{release}");
         let dir = Dir::open(&kernels)?;
-        let made = Self::unpack(lists, release, &dir, &draft);
+        let made = Self::unpack(lists, found, &dir, &draft);
         // The draft is useless in any case.
         let _ = dir.remove_tree(&draft);
         made?;
         progress(&format!("kernel {release} is in the cache"));
         from_folder(&kernels.join(release)).ok_or_else(|| {
-            Error::new(format!("the package of {release} has no kernel image or no modules"))
+            Error::new(format!(
+                "no kernel image or no modules in the packages {}",
+                found.packages.join(", ")
+            ))
         })
     }
 
@@ -131,21 +136,18 @@ impl Kernel {
     /// complete.
     fn unpack(
         lists: &PackageLists,
-        release: &str,
+        found: &Listed,
         kernels: &Dir,
         draft: &str,
     ) -> Result<(), Error> {
         kernels.remove_tree(draft)?;
         let folder = kernels.make_dir(draft)?;
         let tree = folder.make_dir("tree")?;
-        let package = lists.download(&format!("{}{release}", package::PREFIX), folder.path())?;
-        let mut packages = vec![package];
-        for part in package::parts(&packages[0], release)? {
-            packages.push(lists.download(&part, folder.path())?);
-        }
-        package::unpack(&packages, release, &tree)?;
-        kernels.remove_tree(release)?;
-        Ok(kernels.rename(Path::new(draft).join("tree"), release)?)
+        let files = found.packages.iter().map(|package| lists.download(package, folder.path()));
+        let files = files.collect::<Result<Vec<PathBuf>, Error>>()?;
+        package::unpack(&files, &found.release, &tree)?;
+        kernels.remove_tree(&found.release)?;
+        Ok(kernels.rename(Path::new(draft).join("tree"), &found.release)?)
     }
 
     /// A kernel image by path: `vmlinuz-RELEASE` in a `boot` folder next to `lib/modules`, or

@@ -21,6 +21,7 @@ mod guest;
 mod image;
 mod kernel;
 mod layout;
+mod listed;
 mod machine;
 mod offer;
 mod package;

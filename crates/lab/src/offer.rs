@@ -1,10 +1,11 @@
 //! The kernels that `--kernel` takes by name, each with the newest release that apt offers, and those copied before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::image;
+use crate::listed::{self, Listed};
 use crate::package;
 use crate::package_lists::PackageLists;
 
@@ -27,34 +28,45 @@ pub struct Offer {
 /// Kernels by name, oldest first, as far as package lists are known; then copied images by path.
 #[must_use]
 pub fn offers(cache: &Cache) -> Vec<Offer> {
-    let sources = [Some(PackageLists::of_host()), PackageLists::of_releases(cache)];
-    let mut newest: BTreeMap<Vec<u64>, String> = BTreeMap::new();
-    // A series of the host's own lists is fetched from there.
-    for lists in sources.iter().flatten() {
-        let mut own = BTreeMap::new();
-        for release in lists.releases().unwrap_or_default() {
-            if let Some(series) = package::series(&release) {
-                own.insert(package::numbers(&series), release);
-            }
-        }
-        own.into_iter().for_each(|(series, release)| {
-            newest.entry(series).or_insert(release);
-        });
-    }
-    let missing = |series: Option<&str>| missing(series, sources[1].is_some());
+    let others = PackageLists::of_releases(cache);
+    let missing = |series: Option<&str>| missing(series, others.is_some());
     let mut named: BTreeMap<Vec<u64>, Offer> = BTreeMap::new();
-    for series in SERIES {
-        let offer = Offer { name: format!("debian-{series}"), newest: Err(missing(Some(series))) };
+    let mut add = |series: &str, newest: Result<String, Error>| {
+        let offer = Offer { name: format!("debian-{series}"), newest };
         named.insert(package::numbers(series), offer);
+    };
+    SERIES.iter().for_each(|series| add(series, Err(missing(Some(series)))));
+    let kernels = |lists: &PackageLists| lists.kernels().unwrap_or_default();
+    let host = kernels(&PackageLists::of_host());
+    let others_have = others.as_ref().map(kernels).unwrap_or_default();
+    let all: BTreeSet<String> = host.iter().chain(&others_have).filter_map(series_of).collect();
+    for series in &all {
+        let found = [&host, &others_have].map(|kernels| newest_of(kernels, series));
+        if let Some(newest) = preferred(found) {
+            add(series, newest.map(|kernel| kernel.release));
+        }
     }
-    let last = newest.last_key_value().map(|(_, release)| release.clone());
-    for (series, release) in newest {
-        let name = format!("debian-{}.{}", series[0], series[1]);
-        named.insert(series, Offer { name, newest: Ok(release) });
-    }
-    let newest = last.filter(|_| sources[1].is_some()).ok_or_else(|| missing(None));
+    let newest = listed::newest(others_have.iter()).unwrap_or_else(|| Err(missing(None)));
+    let newest = newest.map(|kernel| kernel.release);
     let newest = Offer { name: "debian-newest".to_owned(), newest };
     named.into_values().chain([newest]).chain(copies(cache)).collect()
+}
+
+fn series_of(kernel: &Listed) -> Option<String> {
+    package::series(&kernel.release)
+}
+
+/// The newest kernel of a series that can be fetched, or why not even the newest can.
+fn newest_of(kernels: &[Listed], series: &str) -> Option<Result<Listed, Error>> {
+    listed::newest(kernels.iter().filter(|kernel| package::belongs_to(&kernel.release, series)))
+}
+
+/// A series of the host's own lists is fetched from there, if it can be.
+fn preferred<T>([host, others]: [Option<Result<T, Error>>; 2]) -> Option<Result<T, Error>> {
+    match host {
+        Some(Ok(kernel)) => Some(Ok(kernel)),
+        incomplete => others.or(incomplete),
+    }
 }
 
 fn copies(cache: &Cache) -> impl Iterator<Item = Offer> {
@@ -68,20 +80,23 @@ pub fn read_package_lists(cache: &Cache, progress: &mut dyn FnMut(&str)) -> Resu
     PackageLists::read(cache, progress).map(|_| ())
 }
 
-/// The newest release of a series, or of all, and the lists that have it. A series is looked for in the host's lists
+/// The newest kernel of a series, or of all, and the lists that have it. A series is looked for in the host's lists
 /// first, then in those of other releases, which are read if they never were, or `again`.
 pub(crate) fn find(
     series: Option<&str>,
     cache: &Cache,
     again: bool,
     progress: &mut dyn FnMut(&str),
-) -> Result<(PackageLists, String), Error> {
-    if let Some(series) = series {
-        let host = PackageLists::of_host();
-        if let Some(release) = newest_of(&host, series) {
-            return Ok((host, release));
-        }
-    }
+) -> Result<(PackageLists, Listed), Error> {
+    let host = PackageLists::of_host();
+    let on_host = series.and_then(|series| {
+        let kernels = host.kernels().unwrap_or_default();
+        newest_of(&kernels, series)
+    });
+    let incomplete = match on_host {
+        Some(Ok(kernel)) => return Ok((host, kernel)),
+        incomplete => incomplete,
+    };
     let known = PackageLists::of_releases(cache).filter(|_| !again);
     let lists = known.map_or_else(|| PackageLists::read(cache, progress), Ok).map_err(|error| {
         let why = format!(
@@ -91,16 +106,14 @@ pub(crate) fn find(
         );
         Error { what: why, ..error }.or_hint(IMAGE)
     })?;
-    let release = match series {
-        Some(series) => newest_of(&lists, series),
-        None => lists.releases()?.pop(),
+    let kernels = lists.kernels()?;
+    let found = match series {
+        Some(series) => newest_of(&kernels, series),
+        None => listed::newest(kernels.iter()),
     };
-    release.map(|release| (lists, release)).ok_or_else(|| missing(series, true))
-}
-
-fn newest_of(lists: &PackageLists, series: &str) -> Option<String> {
-    let mut releases = lists.releases().unwrap_or_default().into_iter();
-    releases.rfind(|release| package::belongs_to(release, series))
+    let found = preferred([incomplete, found]);
+    let kernel = found.unwrap_or_else(|| Err(missing(series, true)))?;
+    Ok((lists, kernel))
 }
 
 fn missing(series: Option<&str>, others_are_known: bool) -> Error {
@@ -128,6 +141,16 @@ mod tests {
         let why = of("debian-newest").newest.clone().unwrap_err().to_string();
         assert!(why.contains("not read yet") && why.contains("--update"), "{why}");
         assert_eq!(offers.last(), Some(of("debian-newest")));
+    }
+
+    /// Lists of other releases may have what the host's lack.
+    #[test]
+    fn a_series_that_the_host_s_lists_have_in_part_is_looked_for_in_others() {
+        let broken = || Some(Err(Error::new("no modules")));
+        assert_eq!(preferred([Some(Ok(1)), Some(Ok(2))]), Some(Ok(1)));
+        assert_eq!(preferred([broken(), Some(Ok(2))]), Some(Ok(2)));
+        assert_eq!(preferred::<u8>([broken(), None]), broken());
+        assert_eq!(preferred::<u8>([None, None]), None);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use assay_files::Dir;
 
 use crate::cache::Cache;
 use crate::error::Error;
-use crate::package::{self, PREFIX};
+use crate::listed::{self, Listed};
+use crate::package;
 use crate::tool;
 
 /// Suites with kernels that a stable release lacks: newer ones as backports, the newest of all in `sid`.
@@ -84,14 +85,13 @@ impl PackageLists {
         tool::succeed(program, &arguments, folder)
     }
 
-    /// Releases of kernels that they offer.
-    pub(crate) fn releases(&self) -> Result<Vec<String>, Error> {
-        let pattern = format!("^{PREFIX}[0-9].*-amd64$");
-        let found = self.apt("apt-cache", &["search", "--names-only", &pattern], Path::new("/"))?;
-        Ok(package::releases(&found))
+    /// The kernels in them, oldest first.
+    pub(crate) fn kernels(&self) -> Result<Vec<Listed>, Error> {
+        let words = ["search", "--full", "--names-only", listed::PATTERN];
+        Ok(listed::kernels(&self.apt("apt-cache", &words, Path::new("/"))?))
     }
 
-    /// Downloads a package into a folder; returns its file.
+    /// Downloads a package, `NAME=VERSION`, into a folder; returns its file.
     pub(crate) fn download(&self, package: &str, folder: &Path) -> Result<PathBuf, Error> {
         self.apt("apt-get", &["-q", "download", package], folder).map_err(|error| {
             error.hint(
@@ -99,7 +99,8 @@ impl PackageLists {
                  `assay lab kernels --update`)? A kernel that is in the cache once needs neither",
             )
         })?;
-        package::downloaded(folder, package)
+        let name = package.split('=').next().unwrap_or(package);
+        package::downloaded(folder, name)
     }
 }
 
