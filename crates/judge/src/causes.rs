@@ -137,10 +137,11 @@ pub(crate) fn find(
     numbers: Option<&Estimates>,
     verdict: Verdict,
 ) -> Found {
-    let proofs = match numbers.filter(|numbers| may_be_proven(numbers, verdict)) {
+    let found = match numbers.filter(|numbers| may_be_proven(numbers, verdict)) {
         Some(numbers) => proofs::find(subject, promise, measure, numbers, verdict),
-        None => Vec::new(),
+        None => proofs::Found::default(),
     };
+    let proofs = &found.proofs;
     let causes = match (verdict, numbers) {
         (Verdict::Void, _) => {
             let checks = subject.checks.iter();
@@ -153,17 +154,17 @@ pub(crate) fn find(
             if let (true, Some(numbers)) = (causes.is_empty(), numbers) {
                 causes.extend(never_bound::cause(subject, promise, measure, numbers));
             }
-            proofs::add_to_checks(&mut causes, &proofs);
+            proofs::add_to_checks(&mut causes, proofs);
             causes
         }
-        (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers, &proofs),
+        (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers, proofs),
         (Verdict::Undecided, Some(numbers)) => {
-            let of_window = proofs::of_observed_seconds(&proofs).into_iter();
+            let of_window = proofs::of_observed_seconds(&found).into_iter();
             of_window.chain(too_short(promise, measure, numbers)).collect()
         }
         _ => Vec::new(),
     };
-    Found { causes, proofs }
+    Found { causes, proofs: found.proofs }
 }
 
 /// Whether there is something that events may prove the cause of. An undecided promise may have been broken in the

@@ -24,7 +24,7 @@ pub(super) fn find(
     measure: Measure,
     numbers: &Estimates,
     verdict: Verdict,
-) -> Vec<Proof> {
+) -> Found {
     let names = &numbers.names;
     let measured = |repeat| {
         let queue = Queue::all(subject.trial, repeat).into_iter().find_map(Result::ok);
@@ -35,12 +35,16 @@ pub(super) fn find(
         subject.repeats.iter().map(|repeat| (repeat, measured(repeat))).collect();
     let divides = promise.is.kind().divides() && !measure.is_memory();
     if !divides || all.iter().all(|(_, measured)| measured.is_none()) {
-        return Vec::new();
+        return Found::default();
     }
     let promised: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let inputs = Inputs { subject, measure, numbers, promised: &promised, within: promise.within };
+    let is_asked = |repeat: &Repeat<'_>| match verdict {
+        Verdict::Undecided => inputs.is_broken_as_observed(repeat),
+        _ => inputs.is_broken(repeat),
+    };
     let (broke, every): (Vec<_>, Vec<_>) =
-        (all.iter().filter(|(repeat, _)| inputs.is_broken(repeat)).collect(), all.iter().collect());
+        (all.iter().filter(|(repeat, _)| is_asked(repeat)).collect(), all.iter().collect());
     let failed = subject.failed(|scope| scope.concerns(measure, &promise.is));
     let codes: Vec<&str> = failed.iter().filter_map(|failed| Some(failed.proves?.0)).collect();
     let is_of_check = |rule: &Rule| verdict == Verdict::Void && codes.contains(&rule.code);
@@ -50,7 +54,15 @@ pub(super) fn find(
     for rule in RULES.iter().filter(|rule| is_of_check(rule)) {
         proofs.extend(decide(&[*rule], measure, &inputs.cases(&every, true), every.len()));
     }
-    proofs
+    Found { proofs, broke: broke.len(), repeats: all.len() }
+}
+
+/// What events say, of repeats that were off.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) proofs: Vec<Proof>,
+    broke: usize,
+    repeats: usize,
 }
 
 /// A group that kept so many times the requests outstanding that its workloads keep has larger ones, of which the
@@ -81,6 +93,18 @@ impl<'a> Inputs<'a, '_> {
             let mut each = seen.iter().zip(self.promised);
             each.any(|(seen, promised)| Side::Both.error(seen / promised, 1.0) > self.within)
         })
+    }
+
+    /// Whether the group that was furthest off over all observed seconds was off in the judged ones of this repeat, too, and
+    /// to the same side. Others may be off there by chance, of which nothing is said.
+    fn is_broken_as_observed(&self, repeat: &Repeat<'_>) -> bool {
+        let Some(was) = &self.numbers.was else { return false };
+        let group = self.numbers.names.iter().position(|name| *name == was.group);
+        let Some((group, seen)) = group.zip(self.seen(repeat)) else { return false };
+        let Some(observed) = self.numbers.facts.get(group) else { return false };
+        let (seen, promised) = (seen[group], self.promised[group]);
+        let off = Side::Both.error(seen / promised, 1.0) > self.within;
+        off && (seen > promised) == (observed.value > promised)
     }
 
     /// The requests that BFQ lets each group hold; no cap where its demand is not known.
@@ -181,7 +205,10 @@ impl<'a> Inputs<'a, '_> {
             depths: self.depths(measured),
             threads: names.iter().map(threads).collect(),
             // Events have it of the same seconds as the waiting.
-            ran: measured.ran(&cpus).or_else(|| ran(repeat, names, &cpus)),
+            ran: measured
+                .ran(&cpus)
+                .filter(|ran| agrees(repeat, names, ran))
+                .or_else(|| ran(repeat, names, &cpus)),
             others: used_by_others,
             others_on: others_on(self.subject, repeat, &cpus),
             is_bound: self.is_bound(),
@@ -207,9 +234,12 @@ fn others_on(subject: &Subject<'_>, repeat: &Repeat<'_>, cpus: &[usize]) -> Opti
     let each = cpus::each(repeat)?;
     let on = |cpu: &usize| {
         let one = each.iter().find(|one| one.name == format!("cpu{cpu}"))?;
-        let used = cpus::used_on(subject.trial, repeat, &one.name)
-            .or_else(|| all_ran_on(repeat.evidence().ok()?, *cpu))?;
-        Some((1.0 - one.idle - one.steal - used).max(0.0))
+        let (used, stolen) = match cpus::used_on(subject.trial, repeat, &one.name) {
+            Some(used) => (used, one.steal),
+            // By events a thread runs on while the hypervisor has its CPU.
+            None => (all_ran_on(repeat.evidence().ok()?, *cpu)?, 0.0),
+        };
+        Some((1.0 - one.idle - stolen - used).max(0.0))
     };
     cpus.iter().map(on).collect()
 }
@@ -223,6 +253,19 @@ fn ran(repeat: &Repeat<'_>, names: &[String], cpus: &[usize]) -> Option<Vec<Vec<
     };
     names.iter().map(|name| cpus.iter().map(|cpu| on(name, cpu)).collect()).collect()
 }
+
+/// Whether the events have as much of each group as the kernel's own count of its CPU time: switches that were not shown are
+/// missing in them.
+fn agrees(repeat: &Repeat<'_>, names: &[String], ran: &[Vec<f64>]) -> bool {
+    names.iter().zip(ran).all(|(name, ran)| {
+        let used = repeat.growth("cpu", name, &["usage_ns"]);
+        let used = used.map(|(grown, seconds)| grown * 1e-9 / seconds);
+        used.is_ok_and(|used| (ran.iter().sum::<f64>() - used).abs() <= MOST_APART * used)
+    })
+}
+
+/// Events cover the warm-up as well, in which a group may have used a little more or less.
+const MOST_APART: f64 = 0.05;
 
 /// Suspicions after the kernel's events have spoken: proven ones are known, excluded ones are ruled out, and what
 /// contributes has its figures among the evidence.
@@ -266,11 +309,16 @@ pub(super) fn add_to_checks(causes: &mut Vec<Cause>, proofs: &[Proof]) {
     }
 }
 
-/// Causes that are proven for the observed seconds of an undecided promise.
-pub(super) fn of_observed_seconds(proofs: &[Proof]) -> Vec<Cause> {
-    let proven = proofs.iter().filter(|proof| proof.state == ProofState::Proven);
+/// Causes that are proven for the observed seconds of an undecided promise, or for those of the repeats that were off.
+pub(super) fn of_observed_seconds(found: &Found) -> Vec<Cause> {
+    let proven = found.proofs.iter().filter(|proof| proof.state == ProofState::Proven);
+    let of = match found.repeats {
+        repeats if repeats == found.broke => String::new(),
+        repeats => format!(" of {} of {}", found.broke, count(repeats, "repeat")),
+    };
     let of_seconds = |mut cause: Cause| {
-        cause.summary = cause.summary.replacen("proven", "proven for the observed seconds", 1);
+        let proven = format!("proven for the observed seconds{of}");
+        cause.summary = cause.summary.replacen("proven", &proven, 1);
         cause
     };
     proven.filter_map(cause).map(of_seconds).collect()

@@ -71,12 +71,17 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
             bfq_request_cap::group_caps(evidence.trial, groups, pool).iter().any(Cap::binds);
         (bound && queue.scheduler.as_deref() == Some("bfq")).then_some(())
     };
-    if demand <= pool {
-        capped()?;
+    let is_capped = capped().is_some();
+    if demand <= pool && !is_capped {
+        return None;
     }
     let mut least = [f64::INFINITY; SHOWN_BY.len()];
     for result in &repeat.record.workloads {
         let (way, part) = always_wanted(evidence, repeat, queue, result)?;
+        // Threads may sleep in io_submit(2) for other reasons where no cap binds.
+        if way == BLOCKED && !is_capped {
+            return None;
+        }
         least[way] = least[way].min(part);
     }
     let queued = queue.mean_queue.as_ref().ok()?;
@@ -98,6 +103,9 @@ const SHOWN_BY: [&str; 3] = [
     "had its threads waiting for requests or places {} of the time or more, as they neither ran nor waited for a CPU",
 ];
 
+/// The last of them.
+const BLOCKED: usize = 2;
+
 /// The first way that shows it, and for which part of the time.
 fn always_wanted(
     evidence: &Evidence<'_>,
@@ -112,7 +120,7 @@ fn always_wanted(
         Some(part_outstanding(requests_outstanding(result)?, f64::from(workload.io.outstanding?)))
     };
     let in_front = || in_front::waiting(trial, repeat, &queue.device, group);
-    let blocked = || blocked::at_least(trial, repeat, group);
+    let blocked = || blocked::at_least(trial, repeat, &queue.device, group);
     let ways: [&dyn Fn() -> Option<f64>; SHOWN_BY.len()] = [&kept, &in_front, &blocked];
     let shown = |(way, part): (usize, &&dyn Fn() -> Option<f64>)| {
         part().filter(|part| *part >= ALL_THE_TIME).map(|part| (way, part))

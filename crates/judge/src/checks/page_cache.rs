@@ -34,10 +34,12 @@ pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
+    let may_merge = merged::cause(evidence).is_some();
     let mut wrong = Vec::new();
     let mut ratios = Vec::new();
     for group in evidence.trial.groups.iter().filter(|group| is_measured(group)) {
-        let Some((ratio, slack)) = ratio(group, repeat, table) else { continue };
+        let edge = if may_merge { 0.0 } else { outstanding_bytes(group) };
+        let Some((ratio, slack)) = ratio(group, repeat, table, edge) else { continue };
         ratios.push(ratio);
         let direct = group.workloads.iter().all(|workload| workload.io.direct);
         if ratio < LEAST - slack || (direct && ratio > MOST + slack) {
@@ -70,7 +72,13 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Fin
 /// that, unless the group is served in so few slices that one at the edge counts; totals tolerate
 /// slices, but miss what came before and after the samples. The choice depends on how the group was
 /// served, not on which of the two agrees.
-fn ratio(group: &GroupRecord, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option<(f64, f64)> {
+/// Requests of `edge` bytes may be in one of the two accounts and not in the other.
+fn ratio(
+    group: &GroupRecord,
+    repeat: &Repeat<'_>,
+    table: &Sorted<'_>,
+    edge: f64,
+) -> Option<(f64, f64)> {
     if group.workloads.iter().any(|workload| workload.io.writes && !workload.io.direct) {
         return None;
     }
@@ -90,16 +98,17 @@ fn ratio(group: &GroupRecord, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option
     if total <= 0.0 {
         return None;
     }
-    let edges = EDGES * outstanding_bytes(group) / total;
+    let edge = edge / total;
     match turns(&series) < MANY_TURNS {
-        true => Some((all / total, EDGES * largest_step(&series) / total + edges)),
-        false => Some((moved / seconds / rate, edges)),
+        true => Some((all / total, EDGES * largest_step(&series) / total + edge)),
+        false => Some((moved / seconds / rate, edge)),
     }
 }
 
-/// Bytes of the requests that a group keeps outstanding: at either end they may be in one account and not in the other.
+/// Bytes of the requests of direct I/O that a group keeps outstanding: the first are there before the first sample, and the
+/// last were not completed at the end.
 fn outstanding_bytes(group: &GroupRecord) -> f64 {
-    let each = group.workloads.iter().map(|workload| &workload.io);
+    let each = group.workloads.iter().map(|workload| &workload.io).filter(|io| io.direct);
     each.map(|io| f64::from(io.outstanding.unwrap_or(0)) * io.block_size.unwrap_or(0) as f64).sum()
 }
 

@@ -420,28 +420,38 @@ fn a_queue_is_not_short_of_demand_while_every_group_waits_for_a_place() {
 /// A workload that does nothing but keep its requests outstanding waits for these, or for a place, while it needs no CPU.
 #[test]
 fn a_queue_is_not_short_of_demand_while_no_thread_of_a_closed_loop_needs_a_cpu() {
-    let judged = |closed_loop: Option<bool>, busy: f64| {
+    let judged = |closed_loop: Option<bool>, busy: f64, state: u8, requests: f64| {
         let mut run = at_their_caps();
         for group in &mut run.trial().groups {
             group.workloads[0].io.closed_loop = closed_loop;
         }
+        run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|used| *used = 0);
         // One thread of each group runs and waits; the other, as all of `task4`, has slept all the time.
         let threads: Vec<String> =
             (0..7).map(|at| format!("task{}:fio:9:{at}", at / 2 + 1)).collect();
         let names: Vec<&str> = threads.iter().map(String::as_str).collect();
-        let table = table("threads", &names, &["run_ns", "wait_ns"], 200, |thread, passed| {
+        let columns = ["state", "run_ns", "wait_ns"];
+        let table = table("threads", &names, &columns, 200, |thread, passed| {
             let each = (passed as f64 * busy / 2.0) as u64;
-            if thread % 2 == 0 && thread < 6 { vec![each, each] } else { vec![5, 5] }
+            let each = if thread % 2 == 0 && thread < 6 { each } else { 5 };
+            vec![state.into(), each, each]
         });
         run.samples[0].iter_mut().for_each(|repeat| repeat.push(table.clone()));
-        promise(&run)
+        let mut disk = disk(&[0.2, 0.2, 0.3, 0.3], false);
+        disk.groups.iter_mut().for_each(|group| group.mean_queued = requests);
+        disk.groups.iter_mut().for_each(|group| group.mean_in_device = 0.0);
+        let evidence = Evidence {
+            cpu: Available::NotAvailable("too many groups".to_owned()),
+            ..evidence(0.01, disk)
+        };
+        promise(&with(&run, &evidence)).verdict
     };
-    let little = judged(Some(true), 0.04);
-    assert_eq!(little.verdict, Verdict::Broken, "{little:#?}");
-    assert_eq!(
-        judged(Some(true), 0.2).verdict,
-        Verdict::Void,
-        "it had no requests outstanding for long"
-    );
-    assert_eq!(judged(None, 0.04).verdict, Verdict::Void, "it may pause by itself");
+    assert_eq!(judged(Some(true), 0.04, b'S', 1.0), Verdict::Broken);
+    let busy = judged(Some(true), 0.2, b'S', 1.0);
+    assert_eq!(busy, Verdict::Void, "it had no requests outstanding for long");
+    assert_eq!(judged(None, 0.04, b'S', 1.0), Verdict::Void, "it may pause by itself");
+    let ended = judged(Some(true), 0.04, b'X', 1.0);
+    assert_eq!(ended, Verdict::Void, "threads that have ended wait for nothing");
+    let elsewhere = judged(Some(true), 0.04, b'D', 0.3);
+    assert_eq!(elsewhere, Verdict::Void, "it waits for something else than this disk");
 }

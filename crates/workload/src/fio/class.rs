@@ -53,10 +53,20 @@ const CLOSED_LOOP: [&str; 21] = [
     "exec_prerun",
 ];
 
-/// `None` if the job has an option that may open the loop.
+/// Engines of which a thread that needs no CPU waits for a request.
+const ENGINES: [&str; 6] = ["sync", "psync", "pvsync", "pvsync2", "libaio", "io_uring"];
+
+/// `None` if the job has an option that may open the loop, waits for the page cache, or may end before others.
 fn closed_loop(job: &Job) -> Option<bool> {
     let is_known = |(name, _): &(String, Option<String>)| CLOSED_LOOP.contains(&name.as_str());
-    job.options.iter().all(is_known).then_some(true)
+    let mode = job.option("rw").or_else(|| job.option("readwrite")).unwrap_or("read");
+    let goes_on = job.option("time_based").is_some_and(|value| value != "0");
+    let is_closed = job.options.iter().all(is_known)
+        && is_direct(job)
+        && goes_on
+        && ENGINES.contains(&job.option("ioengine").unwrap_or("psync"))
+        && !mode.contains("trim");
+    is_closed.then_some(true)
 }
 
 /// The number of threads that may need a CPU at once: one per job. `None` for a job bound to CPUs
@@ -124,18 +134,30 @@ mod tests {
             sequential: true,
             outstanding: Some(1),
             block_size: Some(4096),
-            closed_loop: Some(true),
+            closed_loop: None,
         };
         assert_eq!(class(&[]), expected);
     }
 
     #[test]
     fn a_job_that_may_pause_by_itself_is_no_closed_loop() {
-        let plain = [("rw", "randread"), ("iodepth", "32"), ("ioengine", "libaio")];
+        let plain = [
+            ("rw", "randread"),
+            ("iodepth", "32"),
+            ("ioengine", "libaio"),
+            ("direct", "1"),
+            ("time_based", "1"),
+        ];
         assert_eq!(class(&plain).closed_loop, Some(true));
         for option in ["rate_iops", "thinktime", "iodepth_batch_complete_min", "unheard_of"] {
             let paced = [&plain[..], &[(option, "4")]].concat();
             assert_eq!(class(&paced).closed_loop, None, "{option}");
+        }
+        for (option, value) in
+            [("direct", "0"), ("time_based", "0"), ("ioengine", "net"), ("rw", "trim")]
+        {
+            let other = [&plain[..], &[(option, value)]].concat();
+            assert_eq!(class(&other).closed_loop, None, "{option}={value}");
         }
     }
 

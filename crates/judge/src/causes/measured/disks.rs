@@ -50,10 +50,12 @@ pub(super) fn requests(
 
 /// The first of these groups of which requests may be among those of all for which there was no number left.
 fn lumped<'n>(answer: &DiskAnswer, names: &'n [String]) -> Option<&'n String> {
-    let is_used = |group: &&DiskGroup| group.requests > 0 || group.mean_queued > 0.0;
+    let is_used =
+        |group: &&DiskGroup| group.requests > 0 || group.mean_queued > 0.0 || group.place.ns > 0;
     let used = || answer.groups.iter().filter(is_used);
     used().find(|group| group.group == OTHER_GROUPS)?;
-    names.iter().find(|name| !used().any(|group| is_part(&group.group, name)))
+    // Of a group with others inside it, some may have a number and others none.
+    names.iter().find(|name| !used().any(|group| group.group == **name))
 }
 
 /// A group that gets nothing has requests in the scheduler that never leave it, so their mean number counts there and

@@ -82,7 +82,8 @@ fn a_group_without_a_number_of_its_own_is_not_known() {
     let disk = answer.disk.clone();
     let position = answer.groups.iter().position(|group| group.group == "task2").unwrap();
     let mut other = answer.groups[position].clone();
-    (answer.groups[position].requests, answer.groups[position].mean_queued) = (0, 0.0);
+    let own = &mut answer.groups[position];
+    (own.requests, own.mean_queued, own.place.ns) = (0, 0.0, 0);
     let found = |evidence: &Evidence| {
         disks::requests(&evidence.disks, Some(&disk), &names(&["task1", "task2"]))
     };
