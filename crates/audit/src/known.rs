@@ -66,8 +66,8 @@ pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
 /// `memory.low` under the multi-generational LRU.
 pub(crate) static LOW_LRU_GEN: KnownOfKernel = KnownOfKernel {
     code: "A-LOW-LRU-GEN",
-    // 7.3.4 keeps it, although it has the list of groups as well; from which release on is not known.
-    affected: &[((6, 3, 0), Some((7, 3, 0)))],
+    // Seen on 6.12.117 and 6.16.12; 6.17.13, 6.18.15, 7.2.13 and 7.3.4 keep it, although the list of groups is still there.
+    affected: &[((6, 3, 0), Some((6, 17, 0)))],
     sign: None,
     sentence: "where the multi-generational LRU is on, memory.low does not hold while the whole machine is short of memory: \
                such a group is passed over once, and then loses as much as others",
@@ -243,9 +243,10 @@ mod tests {
 
     #[test]
     fn protection_that_reclaim_ignores_is_known_by_its_number() {
-        let affected =
-            ["6.1.0-56-amd64", "6.12.117", "7.3.4"].map(|release| LOW_LRU_GEN.affects(release));
-        assert_eq!(affected, [false, true, false]);
+        let seen =
+            ["6.1.0-56-amd64", "6.12.117", "6.16.12", "6.17.13", "6.18.15", "7.2.13", "7.3.4"];
+        let affected = seen.map(|release| LOW_LRU_GEN.affects(release));
+        assert_eq!(affected, [false, true, true, false, false, false, false]);
     }
 
     #[test]

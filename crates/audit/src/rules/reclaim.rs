@@ -9,8 +9,8 @@ pub(super) static RULES: &[Rule] = &[Rule {
     code: "A-LOW-LRU-GEN",
     class: Class::Weakened,
     condition: "`memory.low` is set, `memory.min` is lower, the multi-generational LRU is on \
-                (`/sys/kernel/mm/lru_gen/enabled` is odd), and the kernel is 6.3 or newer and older than 7.3",
-    versions: "v2, Linux 6.3 to 7.2 (seen on 6.12; 6.1 and 7.3.4 keep it)",
+                (`/sys/kernel/mm/lru_gen/enabled` is odd), and the kernel is 6.3 or newer and older than 6.17",
+    versions: "v2, Linux 6.3 to 6.16 (seen on 6.12 and 6.16; 6.1, 6.17, 6.18, 7.2 and 7.3 keep it)",
     meaning: "while the whole machine is short of memory, the kernel passes over a group below `memory.low` once, and then \
               takes from it as from others; `memory.low` holds only against limits of groups above",
     remedy: "`memory.min` for what must stay (here and above); or `echo n > /sys/kernel/mm/lru_gen/enabled`, for the whole \
@@ -74,7 +74,7 @@ mod tests {
             host("0x0000", "6.12.117", &LOW),
             host("0x0006", "6.12.117", &LOW),
             host("0x0007", "6.1.0-56-amd64", &LOW),
-            host("0x0007", "7.3.4+deb13-amd64", &LOW),
+            host("0x0007", "6.17.13+deb13-amd64", &LOW),
             host("0x0007", "6.12.117", &both),
             host("0x0007", "6.12.117", &none),
         ] {
