@@ -36,7 +36,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-EMPTY",
         class: Class::NotNow,
-        condition: "a group has settings, and no thread is in it or below",
+        condition: "a group has settings, and no thread is in it or below; systemd's `pids.max` of mounts, swaps and sockets does not count",
         versions: "all",
         meaning: "its settings wait for processes; an empty group is not protected either",
         remedy: "none needed",
@@ -136,7 +136,10 @@ fn empty(host: &Host) -> Vec<Found> {
     let mut found = Vec::new();
     for node in host.trees.iter().flat_map(Tree::nodes) {
         let names: Vec<&str> = settings(node).collect();
-        if names.is_empty() || node.threads_below() != Some(0) || !seen.insert(node.path()) {
+        if names.is_empty() || node.threads_below() != Some(0) || is_default(node, &names) {
+            continue;
+        }
+        if !seen.insert(node.path()) {
             continue;
         }
         let sentence =
@@ -144,6 +147,12 @@ fn empty(host: &Host) -> Vec<Found> {
         found.push(Found::new(node, &names, sentence));
     }
     found
+}
+
+/// systemd limits the processes of each unit by `DefaultTasksMax=`, also of those that have any only for a moment.
+fn is_default(node: Node, names: &[&str]) -> bool {
+    const PASSING: [&str; 3] = [".mount", ".swap", ".socket"];
+    names == ["pids.max"] && PASSING.iter().any(|kind| node.path().ends_with(kind))
 }
 
 const fn wait(names: &[&str]) -> &'static str {
@@ -271,6 +280,15 @@ mod tests {
         assert_eq!(found.sentence, "the group is empty: cpu.weight, pids.max wait for processes");
         host(1).silent("A-EMPTY");
         Fake::v2().group_of("/g", 0, &[("cpu.weight", "100")]).silent("A-EMPTY");
+    }
+
+    /// As every host with systemd has them.
+    #[test]
+    fn the_usual_limit_of_a_mount_waits_for_nothing() {
+        let host = |path: &str, files: &[(&str, &str)]| Fake::v2().group_of(path, 0, files);
+        host("/dev-mqueue.mount", &[("pids.max", "2357")]).silent("A-EMPTY");
+        host("/dev-mqueue.mount", &[("pids.max", "2357"), ("cpu.weight", "400")]).only("A-EMPTY");
+        host("/a.service", &[("pids.max", "2357")]).only("A-EMPTY");
     }
 
     #[test]
