@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use assay_facts::owner::{Owner, owner};
+
 use crate::finding::Class;
 use crate::rule::{Found, Host, Rule};
 use crate::rules::translated::is_container_of_pod;
@@ -26,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
         code: "A-ALONE",
         class: Class::NotNow,
         condition: "a weight of CPU is set, no sibling has threads in it or below, the group above has none of its own, and \
-                    the group is not that of a pod's only container",
+                    the group is not that of a pod's only container, nor one in a container that repeats its weight",
         versions: "all",
         meaning: "a weight divides among siblings, and there is none",
         remedy: "set the weight where the competitors are, on a group above",
@@ -125,6 +127,9 @@ fn only_child(node: Node) -> Option<Found> {
     if !is_set(node, file) || !node.is_populated() || has_rivals || is_container_of_pod(node) {
         return None;
     }
+    if parent.text(file) == node.text(file) && is_in_container(node) {
+        return None;
+    }
     let value = node.text(file)?;
     let sentence =
         format!("{file} {value} divides nothing: no other group in {} has threads", parent.path());
@@ -147,6 +152,13 @@ fn empty(host: &Host) -> Vec<Found> {
         found.push(Found::new(node, &names, sentence));
     }
     found
+}
+
+/// Whether it is a group in that of a container, where crun repeats what it has asked systemd for (`libpod-ID.scope/container`).
+fn is_in_container(node: Node) -> bool {
+    let own = owner(node.path());
+    let above = node.parent().and_then(|above| owner(above.path()));
+    matches!(own, Some(Owner::Container(_))) && own == above
 }
 
 /// systemd limits the processes of each unit by `DefaultTasksMax=`, also of those that have any only for a moment.
@@ -269,6 +281,21 @@ mod tests {
             .group(&format!("{pod}/1a2b3c4d5e6f"), &[("cpu.weight", "400")])
             .silent("A-ALONE");
         host(0, 1).silent("A-ALONE");
+    }
+
+    /// As crun 1.8.1 makes them for podman with systemd (crates/audit/tests/fixtures/podman-4.3-systemd).
+    #[test]
+    fn a_weight_that_repeats_that_of_its_container_is_not_alone() {
+        let host = |scope: &str, inner: &str| {
+            let path = "/machine.slice/libpod-1a2b3c4d5e6f.scope";
+            Fake::v2()
+                .group_of("/machine.slice", 0, &[])
+                .group_of("/machine.slice/other.scope", 1, &[("cpu.weight", "100")])
+                .group_of(path, 0, &[("cpu.weight", scope)])
+                .group(&format!("{path}/container"), &[("cpu.weight", inner)])
+        };
+        host("79", "79").silent("A-ALONE");
+        host("100", "79").only("A-ALONE");
     }
 
     #[test]
