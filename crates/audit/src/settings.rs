@@ -1,5 +1,6 @@
 //! Which files of a group say something else than those of a new group.
 
+use crate::conversion::systemd;
 use crate::tree::Node;
 use crate::value::{Bound, bandwidth, bound, weight};
 
@@ -106,8 +107,23 @@ pub(crate) fn is_set(node: Node, file: &str) -> bool {
     if file == "cpu.weight" && node.text("cpu.idle") == Some("1") {
         return false;
     }
+    if file.starts_with("blkio.bfq.weight") && is_usual_of_systemd(node, text) {
+        return false;
+    }
     let default = FILES.iter().find(|(name, _)| *name == file).map(|(_, default)| *default);
     default.is_some_and(|default| !is_default(default, text))
+}
+
+/// On v1 systemd writes a weight for each unit beside one with `IOWeight=`: the usual one of 100, translated twice.
+fn is_usual_of_systemd(node: Node, text: &str) -> bool {
+    let is_usual = weight(text) == Some(systemd::blkio_bfq_weight(100));
+    is_usual && text.lines().count() == 1 && is_unit(node.path())
+}
+
+/// Whether the last name of a path is that of a unit of systemd which has a group.
+pub(crate) fn is_unit(path: &str) -> bool {
+    const KINDS: [&str; 6] = [".slice", ".service", ".scope", ".mount", ".swap", ".socket"];
+    KINDS.iter().any(|kind| path.ends_with(kind))
 }
 
 fn is_default(default: Default, text: &str) -> bool {
@@ -154,6 +170,21 @@ mod tests {
             snapshot.hierarchies[0].is_whole = false;
         });
         assert_eq!(first(&inside.snapshot()), 1);
+    }
+
+    /// As systemd 252 leaves every unit on v1 where one has `IOWeight=` (crates/audit/tests/fixtures/systemd-252-v1).
+    #[test]
+    fn the_usual_weight_of_a_unit_on_v1_is_no_setting() {
+        let count = |path: &str, weight: &str, device: &str| {
+            let files = [("blkio.bfq.weight", weight), ("blkio.bfq.weight_device", device)];
+            let snapshot = Fake::v1("io").group(path, &files).snapshot();
+            let tree = Tree::new(&snapshot.hierarchies[0]);
+            tree.nodes().map(|node| settings(node).count()).sum::<usize>()
+        };
+        assert_eq!(count("/web.slice", "136", "default 136"), 0);
+        assert_eq!(count("/web.slice", "136", "default 136\n8:0 200"), 1);
+        assert_eq!(count("/web.slice", "181", "default 181"), 2);
+        assert_eq!(count("/web", "136", "default 136"), 2);
     }
 
     #[test]

@@ -303,8 +303,10 @@ fn parse_container<'p>(
     }
     let is_docker = above.last().is_some_and(|name| *name == "docker");
     let runtime = is_docker.then_some(Runtime::Docker);
+    // Podman's pods, in which its containers are `libpod-<id>`.
+    let is_pod = above.last().is_some_and(|name| *name == "libpod_parent");
     // In a pod and below `docker` nothing else has such names; elsewhere only the full length is one.
-    let is_bare = is_id(name) && (in_pod || is_docker || name.len() == 64);
+    let is_bare = is_id(name) && (in_pod || is_docker || name.len() == 64 && !is_pod);
     (is_bare && name == part).then_some((runtime, name))
 }
 

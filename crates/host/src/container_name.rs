@@ -27,10 +27,9 @@ const LONGEST: usize = 128;
 /// The folder of Docker.
 const DOCKER: &str = "/var/lib/docker/containers";
 /// Folders of containers/storage, which Podman and CRI-O use.
-const STORAGE: [&str; 2] = [
-    "/var/lib/containers/storage/overlay-containers",
-    "/run/containers/storage/overlay-containers",
-];
+const STORAGE: [&str; 2] = ["/var/lib/containers/storage", "/run/containers/storage"];
+/// In each of them `DRIVER-containers` is what one of its drivers for file systems keeps.
+const DRIVERS: [&str; 4] = ["overlay", "vfs", "btrfs", "zfs"];
 /// Bundles of containerd, in a folder for each of its namespaces: its own, and where k3s (RKE2 as well) and k0s start it.
 const CONTAINERD: [&str; 3] = [
     "/run/containerd/io.containerd.runtime.v2.task",
@@ -49,7 +48,7 @@ const NERDCTL_NAME: &str = "nerdctl/name";
 const LISTS: [&str; 2] = ["containers.json", "volatile-containers.json"];
 
 /// Where users keep the same, below their homes.
-const OF_USER: &str = ".local/share/containers/storage/overlay-containers";
+const OF_USER: &str = ".local/share/containers/storage";
 
 /// Names by id or uid.
 type ById = HashMap<String, String>;
@@ -161,10 +160,9 @@ impl<'r> Names<'r> {
     }
 
     fn crio(&self, id: &str) -> Option<String> {
-        STORAGE.iter().find_map(|storage| {
-            let folder = format!("{id}/userdata");
-            self.bundle(storage, &folder)?.name(CRIO_NAME)
-        })
+        let bundle = format!("{id}/userdata");
+        let mut folders = STORAGE.into_iter().flat_map(of_drivers);
+        folders.find_map(|folder| self.bundle(&folder, &bundle)?.name(CRIO_NAME))
     }
 
     fn podman(&self, id: &str) -> Option<String> {
@@ -179,10 +177,13 @@ impl<'r> Names<'r> {
             #[serde(default)]
             names: Vec<String>,
         }
-        let read = |file| self.folders.document::<Vec<Stored>>(storage, "", file, LONGEST_LIST);
-        let lists = LISTS.into_iter().filter_map(read);
+        let read = |folder: &str, file| {
+            self.folders.document::<Vec<Stored>>(folder, "", file, LONGEST_LIST)
+        };
+        let lists_in =
+            |folder: String| LISTS.into_iter().filter_map(move |file| read(&folder, file));
         let named = |one: Stored| Some((one.id, one.names.into_iter().next()?));
-        lists.flatten().filter_map(named).collect()
+        of_drivers(storage).flat_map(lists_in).flatten().filter_map(named).collect()
     }
 
     fn containerd(&self, id: &str, key: &str) -> Option<String> {
@@ -213,6 +214,11 @@ impl<'r> Names<'r> {
         };
         Pod { name: pod.name.clone().or_else(find), ..pod }
     }
+}
+
+/// The folders of the drivers in a folder of containers/storage.
+fn of_drivers(storage: &str) -> impl Iterator<Item = String> {
+    DRIVERS.into_iter().map(move |driver| format!("{storage}/{driver}-containers"))
 }
 
 /// The annotations of an OCI bundle (`config.json`).

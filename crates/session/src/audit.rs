@@ -15,6 +15,8 @@ mod open_files;
 mod protections;
 mod reading_order;
 #[cfg(test)]
+mod recordings;
+#[cfg(test)]
 mod tests;
 mod threads;
 mod units;

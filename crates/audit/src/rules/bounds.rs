@@ -1,9 +1,10 @@
 //! Values at the end of their range, and clamps of the CPU's frequency that nobody reads.
 
+use crate::conversion::systemd;
 use crate::finding::{Class, Reading};
 use crate::rule::{Found, Host, Rule};
-use crate::settings::is_set;
-use crate::tree::Tree;
+use crate::settings::{is_set, is_unit};
+use crate::tree::{Node, Tree};
 use crate::value::weight;
 
 pub(super) static RULES: &[Rule] = &[
@@ -11,7 +12,8 @@ pub(super) static RULES: &[Rule] = &[
         code: "A-CLAMPED",
         class: Class::MeansElse,
         condition: "a weight stands at the upper end of its range: `cpu.weight` and `io.weight` 10000, `io.bfq.weight` and \
-                    `blkio.bfq.weight` 1000, `cpu.shares` 262144",
+                    `blkio.bfq.weight` 1000, `cpu.shares` 262144; or `blkio.bfq.weight` of a unit of systemd at 181, the highest \
+                    that it writes on v1",
         versions: "all",
         meaning: "larger requests become the same number, and are then equal",
         remedy: "lower the weights of all siblings in proportion",
@@ -50,8 +52,19 @@ fn clamped(host: &Host) -> Vec<Found> {
                 format!("{file} {most} is the highest there is: it stands for any larger request");
             found.push(Found::new(node, &[file], sentence));
         }
+        found.extend(highest_of_systemd(node));
     }
     found
+}
+
+/// On v1 systemd translates `IOWeight=` twice: to that of cfq, which ends at 1000, and from there to that of bfq.
+fn highest_of_systemd(node: Node) -> Option<Found> {
+    const FILE: &str = "blkio.bfq.weight";
+    const FIRST: u64 = 200;
+    let own = node.text(FILE).and_then(weight)?;
+    let sentence = format!("{FILE} {own} stands for any IOWeight= from {FIRST} to 10000");
+    (own == systemd::blkio_bfq_weight(FIRST) && is_unit(node.path()))
+        .then(|| Found::new(node, &[FILE], sentence))
 }
 
 fn no_schedutil(host: &Host) -> Vec<Found> {
@@ -82,6 +95,20 @@ mod tests {
         host("io.weight", "default 10000").only("A-CLAMPED");
         host("cpu.weight", "9999").silent("A-CLAMPED");
         host("io.bfq.weight", "100").silent("A-CLAMPED");
+    }
+
+    /// As systemd 252 writes IOWeight=800 on v1 (crates/audit/tests/fixtures/systemd-252-v1).
+    #[test]
+    fn the_highest_weight_that_systemd_writes_on_v1_is_named() {
+        let host =
+            |path: &str, text: &str| Fake::v1("io").group(path, &[("blkio.bfq.weight", text)]);
+        let found = host("/a.service", "181").only("A-CLAMPED");
+        assert_eq!(
+            found.sentence,
+            "blkio.bfq.weight 181 stands for any IOWeight= from 200 to 10000"
+        );
+        host("/a.service", "180").silent("A-CLAMPED");
+        host("/a", "181").silent("A-CLAMPED");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use assay_facts::owner::{Owner, owner};
+
 use crate::finding::Class;
 use crate::rule::{Found, Host, Rule};
 use crate::rules::translated::is_container_of_pod;
@@ -26,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
         code: "A-ALONE",
         class: Class::NotNow,
         condition: "a weight of CPU is set, no sibling has threads in it or below, the group above has none of its own, and \
-                    the group is not that of a pod's only container",
+                    the group is not that of a pod's only container, nor one in a container that repeats its weight",
         versions: "all",
         meaning: "a weight divides among siblings, and there is none",
         remedy: "set the weight where the competitors are, on a group above",
@@ -36,7 +38,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-EMPTY",
         class: Class::NotNow,
-        condition: "a group has settings, and no thread is in it or below",
+        condition: "a group has settings, and no thread is in it or below; systemd's `pids.max` of mounts, swaps and sockets does not count",
         versions: "all",
         meaning: "its settings wait for processes; an empty group is not protected either",
         remedy: "none needed",
@@ -125,6 +127,9 @@ fn only_child(node: Node) -> Option<Found> {
     if !is_set(node, file) || !node.is_populated() || has_rivals || is_container_of_pod(node) {
         return None;
     }
+    if parent.text(file) == node.text(file) && is_in_container(node) {
+        return None;
+    }
     let value = node.text(file)?;
     let sentence =
         format!("{file} {value} divides nothing: no other group in {} has threads", parent.path());
@@ -136,7 +141,10 @@ fn empty(host: &Host) -> Vec<Found> {
     let mut found = Vec::new();
     for node in host.trees.iter().flat_map(Tree::nodes) {
         let names: Vec<&str> = settings(node).collect();
-        if names.is_empty() || node.threads_below() != Some(0) || !seen.insert(node.path()) {
+        if names.is_empty() || node.threads_below() != Some(0) || is_default(node, &names) {
+            continue;
+        }
+        if !seen.insert(node.path()) {
             continue;
         }
         let sentence =
@@ -144,6 +152,19 @@ fn empty(host: &Host) -> Vec<Found> {
         found.push(Found::new(node, &names, sentence));
     }
     found
+}
+
+/// Whether it is a group in that of a container, where crun repeats what it has asked systemd for (`libpod-ID.scope/container`).
+fn is_in_container(node: Node) -> bool {
+    let own = owner(node.path());
+    let above = node.parent().and_then(|above| owner(above.path()));
+    matches!(own, Some(Owner::Container(_))) && own == above
+}
+
+/// systemd limits the processes of each unit by `DefaultTasksMax=`, also of those that have any only for a moment.
+fn is_default(node: Node, names: &[&str]) -> bool {
+    const PASSING: [&str; 3] = [".mount", ".swap", ".socket"];
+    names == ["pids.max"] && PASSING.iter().any(|kind| node.path().ends_with(kind))
 }
 
 const fn wait(names: &[&str]) -> &'static str {
@@ -262,6 +283,21 @@ mod tests {
         host(0, 1).silent("A-ALONE");
     }
 
+    /// As crun 1.8.1 makes them for podman with systemd (crates/audit/tests/fixtures/podman-4.3-systemd).
+    #[test]
+    fn a_weight_that_repeats_that_of_its_container_is_not_alone() {
+        let host = |scope: &str, inner: &str| {
+            let path = "/machine.slice/libpod-1a2b3c4d5e6f.scope";
+            Fake::v2()
+                .group_of("/machine.slice", 0, &[])
+                .group_of("/machine.slice/other.scope", 1, &[("cpu.weight", "100")])
+                .group_of(path, 0, &[("cpu.weight", scope)])
+                .group(&format!("{path}/container"), &[("cpu.weight", inner)])
+        };
+        host("79", "79").silent("A-ALONE");
+        host("100", "79").only("A-ALONE");
+    }
+
     #[test]
     fn settings_of_an_empty_group_wait() {
         let host = |threads: u64| {
@@ -271,6 +307,15 @@ mod tests {
         assert_eq!(found.sentence, "the group is empty: cpu.weight, pids.max wait for processes");
         host(1).silent("A-EMPTY");
         Fake::v2().group_of("/g", 0, &[("cpu.weight", "100")]).silent("A-EMPTY");
+    }
+
+    /// As every host with systemd has them.
+    #[test]
+    fn the_usual_limit_of_a_mount_waits_for_nothing() {
+        let host = |path: &str, files: &[(&str, &str)]| Fake::v2().group_of(path, 0, files);
+        host("/dev-mqueue.mount", &[("pids.max", "2357")]).silent("A-EMPTY");
+        host("/dev-mqueue.mount", &[("pids.max", "2357"), ("cpu.weight", "400")]).only("A-EMPTY");
+        host("/a.service", &[("pids.max", "2357")]).only("A-EMPTY");
     }
 
     #[test]

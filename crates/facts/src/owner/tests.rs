@@ -43,6 +43,8 @@ fn paths_of_each_manager_have_their_owner() {
         ("/machine.slice/libpod-ID.scope/container", "container podman ID"),
         ("/machine.slice/libpod-conmon-ID.scope", "unit libpod-conmon-ID.scope"),
         ("/libpod_parent/libpod-ID", "container podman ID"),
+        ("/libpod_parent/ID", "-"),
+        ("/libpod_parent/ID/libpod-ID", "container podman ID"),
         (
             "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-ID.scope/container",
             "container podman ID, claimed by uid 1000",

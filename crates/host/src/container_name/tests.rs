@@ -36,6 +36,12 @@ fn each_runtime_keeps_names_in_files_of_its_own() {
             "container web (podman 1a2b3c4d5e6f)",
         ),
         (
+            "/libpod_parent/libpod-ID",
+            "var/lib/containers/storage/vfs-containers/containers.json",
+            r#"[{"id":"ID","names":["web"]}]"#,
+            "container web (podman 1a2b3c4d5e6f)",
+        ),
+        (
             "/kubepods/podUID/crio-ID",
             "run/containers/storage/overlay-containers/ID/userdata/config.json",
             r#"{"annotations":{"io.kubernetes.container.name":"web"}}"#,
@@ -144,7 +150,7 @@ fn links_pipes_and_long_files_are_not_read() {
 #[test]
 fn a_list_of_thousands_of_containers_is_read_and_a_longer_one_is_named() {
     let top = tempfile::tempdir().unwrap();
-    let folder = top.path().join(STORAGE[0].trim_start_matches('/'));
+    let folder = top.path().join("var/lib/containers/storage/overlay-containers");
     fs::create_dir_all(&folder).unwrap();
     let path = format!("/machine.slice/libpod-{ID}.scope");
     let words = |length: u64| {
@@ -274,13 +280,14 @@ fn lists_of_all_containers_are_read_once_however_many_ask() {
     for number in 0..1000 {
         ask(&format!("/kubepods/pod{number}"));
     }
-    // Two lists in two folders and the folder of pods, once each.
-    assert_eq!(names.folders.opened.get(), 2 * 2 + 1);
+    // Two lists of each driver in two folders, and the folder of pods, once each.
+    let lists = 2 * 2 * DRIVERS.len();
+    assert_eq!(names.folders.opened.get(), lists + 1);
     for number in 0..1000 {
         ask(&format!("/a.slice/cri-containerd-{number:064x}.scope"));
     }
     // Of each container of containerd its bundle, and once the namespaces of the three folders.
-    assert_eq!(names.folders.opened.get(), 2 * 2 + 1 + 1000 + 3);
+    assert_eq!(names.folders.opened.get(), lists + 1 + 1000 + 3);
     ask(&format!("/machine.slice/libpod-{ID}.scope"));
     assert_eq!(shown, "container web (podman 1a2b3c4d5e6f)");
 }
@@ -294,8 +301,8 @@ fn what_a_user_claims_has_a_name_from_files_of_that_user_only_and_for_that_user(
         Names::new(&Root::at(top.path())).name(owner).to_string()
     };
     let unnamed = "container podman 1a2b3c4d5e6f, claimed by uid 1000";
-    let home = format!("home/me/{OF_USER}");
-    assert_eq!(words(STORAGE[0].trim_start_matches('/'), 0), unnamed);
+    let home = format!("home/me/{OF_USER}/overlay-containers");
+    assert_eq!(words("var/lib/containers/storage/overlay-containers", 0), unnamed);
     assert_eq!(words(&home, 0), unnamed, "root reads no files of users");
     assert_eq!(words(&home, 1001), unnamed);
     let named = "container web (podman 1a2b3c4d5e6f), claimed by uid 1000";
