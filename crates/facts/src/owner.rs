@@ -333,19 +333,24 @@ fn parse_machine(above: &[&str], part: &str) -> Option<Owner> {
     }
     let registered = scope.map(unescape).and_then(|name| {
         // `machine-<driver>-<number>-<name>`, where systemd-nspawn has only a name.
-        let mut fields = name.strip_prefix("machine-")?.splitn(3, '-');
-        let (driver, number, name) = (fields.next()?, fields.next()?, fields.next()?);
-        let is_libvirt = ["qemu", "lxc", "ch", "xen"].contains(&driver)
-            && number.bytes().all(|byte| byte.is_ascii_digit());
-        is_libvirt.then(|| name.to_owned())
+        name_of_libvirt(name.strip_prefix("machine-")?).map(str::to_owned)
     });
     let without_systemd = || {
         let name =
             part.strip_suffix(".libvirt-qemu").or_else(|| part.strip_suffix(".libvirt-lxc"))?;
-        // Escaped only where the name has a dot or begins with an underscore.
-        (last == Some("machine")).then(|| name.to_owned())
+        // Escaped only where the name has a dot or begins with an underscore. Formerly it was the name alone.
+        (last == Some("machine")).then(|| name_of_libvirt(name).unwrap_or(name).to_owned())
     };
     registered.or_else(without_systemd).map(|name| Owner::Machine { name })
+}
+
+/// The name in `<driver>-<number>-<name>`.
+fn name_of_libvirt(text: &str) -> Option<&str> {
+    let mut fields = text.splitn(3, '-');
+    let (driver, number, name) = (fields.next()?, fields.next()?, fields.next()?);
+    let is_libvirt = ["qemu", "lxc", "ch", "xen"].contains(&driver)
+        && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_libvirt.then_some(name)
 }
 
 #[cfg(test)]

@@ -84,6 +84,7 @@ fn paths_of_each_manager_have_their_owner() {
         // libvirt
         (r"/machine.slice/machine-qemu\x2d3\x2dweb\x2d1.scope/libvirt/vcpu0", "machine web-1"),
         ("/machine/web.libvirt-qemu/emulator", "machine web"),
+        ("/machine/lxc-264-web.libvirt-lxc", "machine web"),
         ("/machine.slice/machine-arch.scope", "unit machine-arch.scope"),
         // Slurm
         ("/system.slice/slurmstepd.scope/system", "unit slurmstepd.scope"),

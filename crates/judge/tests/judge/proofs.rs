@@ -8,10 +8,10 @@ use assay_blame::{
     Verdict as Valid, Waits,
 };
 use assay_facts::Available;
-use assay_run_folder::{EvidenceRecord, WarmUpRecord};
+use assay_run_folder::{Column, EvidenceRecord, Table, WarmUpRecord};
 use assay_verdict::{Cause, PromiseJudgement, ProofState, Verdict};
 
-use crate::synthetic::{Run, Scenario, table};
+use crate::synthetic::{RELEASED_NS, Run, Scenario, table};
 
 const LADDER: [u32; 4] = [100, 200, 400, 800];
 
@@ -417,6 +417,20 @@ fn a_queue_is_not_short_of_demand_while_every_group_waits_for_a_place() {
     assert_eq!(other.verdict, Verdict::Void, "nothing shows that the scheduler held them back");
 }
 
+/// These rows of a table.
+fn kept(table: &Table, rows: &[usize]) -> Table {
+    let column = |of: &Column| Column {
+        name: of.name.clone(),
+        values: rows.iter().map(|row| of.values[*row]).collect(),
+    };
+    Table {
+        time_ns: rows.iter().map(|row| table.time_ns[*row]).collect(),
+        subject: rows.iter().map(|row| table.subject[*row]).collect(),
+        columns: table.columns.iter().map(column).collect(),
+        ..table.clone()
+    }
+}
+
 /// A workload that does nothing but keep its requests outstanding waits for these, or for a place, while it needs no CPU.
 #[test]
 fn a_queue_is_not_short_of_demand_while_no_thread_of_a_closed_loop_needs_a_cpu() {
@@ -428,14 +442,19 @@ fn a_queue_is_not_short_of_demand_while_no_thread_of_a_closed_loop_needs_a_cpu()
         run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|used| *used = 0);
         // One thread of each group runs and waits; the other, as all of `task4`, has slept all the time.
         let threads: Vec<String> =
-            (0..7).map(|at| format!("task{}:fio:9:{at}", at / 2 + 1)).collect();
+            (0..8).map(|at| format!("task{}:fio:9:{at}", at / 2 + 1)).collect();
         let names: Vec<&str> = threads.iter().map(String::as_str).collect();
         let columns = ["state", "run_ns", "wait_ns"];
         let table = table("threads", &names, &columns, 200, |thread, passed| {
             let each = (passed as f64 * busy / 2.0) as u64;
             let each = if thread % 2 == 0 && thread < 6 { each } else { 5 };
+            // The shell that started one of them has ended before.
+            let state = if thread == 7 { b'X' } else { state };
             vec![state.into(), each, each]
         });
+        let ended = |row: &usize| table.subject[*row] == 7 && table.time_ns[*row] > RELEASED_NS;
+        let rows: Vec<usize> = (0..table.time_ns.len()).filter(|row| !ended(row)).collect();
+        let table = kept(&table, &rows);
         run.samples[0].iter_mut().for_each(|repeat| repeat.push(table.clone()));
         let mut disk = disk(&[0.2, 0.2, 0.3, 0.3], false);
         disk.groups.iter_mut().for_each(|group| group.mean_queued = requests);

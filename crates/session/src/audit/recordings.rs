@@ -16,7 +16,7 @@ struct Recording {
     findings: &'static [&'static str],
 }
 
-const RECORDINGS: [Recording; 7] = [
+const RECORDINGS: [Recording; 8] = [
     Recording {
         file: "systemd-252",
         made_by: "systemd 252.39 of Debian 12 on v2, Linux 6.12.117: scripts/lab/systemd",
@@ -109,6 +109,12 @@ const RECORDINGS: [Recording; 7] = [
             "A-TRANSLATED container web (podman ID)",
             "A-TRANSLATED unit disk.service",
         ],
+    },
+    Recording {
+        file: "libvirt-lxc-9.0",
+        made_by: "libvirt 9.0.0 of Debian 12, driver of LXC without systemd, on v2, Linux 6.12.117: scripts/lab/libvirt",
+        // Nothing is wrong with its settings.
+        findings: &[],
     },
 ];
 
