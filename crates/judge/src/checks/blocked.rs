@@ -107,8 +107,8 @@ fn by_events(repeat: &Repeat<'_>, group: &str) -> Option<f64> {
     own.map(busy).sum()
 }
 
-/// The same by the samples of each thread (`GROUP:COMMAND:PID:TID`), which has a row whenever it has run; `None` unless they
-/// have all threads of the group.
+/// The part of the time for which the busiest thread did, by the samples of each (`GROUP:COMMAND:PID:TID`), which has a row
+/// whenever it has run; `None` unless they have all threads of the group.
 fn by_samples(repeat: &Repeat<'_>, group: &str) -> Option<f64> {
     let missing = &repeat.record.not_available;
     if ["threads", "threads.beyond"].iter().any(|source| missing.contains_key(*source)) {
@@ -119,8 +119,9 @@ fn by_samples(repeat: &Repeat<'_>, group: &str) -> Option<f64> {
     let mut own = table.subjects.iter().filter(is_own).peekable();
     own.peek()?;
     let seconds = repeat.end_ns.saturating_sub(repeat.start_ns) as f64 * 1e-9;
-    let busy: Option<f64> = own.map(|name| of_thread(repeat, table, name)).sum();
-    busy.filter(|_| seconds > 0.0).map(|ns| ns / seconds * 1e-9)
+    let busiest =
+        own.try_fold(0.0, |most: f64, name| Some(most.max(of_thread(repeat, table, name)?)));
+    busiest.filter(|_| seconds > 0.0).map(|ns| ns / seconds * 1e-9)
 }
 
 /// For how many nanoseconds a thread ran or waited for a CPU; `None` where it ended, or may have waited since its last row.
