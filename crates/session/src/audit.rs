@@ -14,6 +14,7 @@ mod names;
 mod open_files;
 mod protections;
 mod reading_order;
+mod systemd;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -72,7 +73,7 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
         schema: SCHEMA,
         taken_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         machine: machine::read(root),
-        kubelet: kubelet::read(root, &hierarchies),
+        kubelet: kubelet::read(root, &owners, &hierarchies),
         hierarchies,
         disks: disks::read(root),
         names,
