@@ -151,22 +151,22 @@ fn template(name: &str) -> Option<String> {
 /// its template, and of `a-b.service` those of `a-.service`, each with those of its own template and shorter names.
 fn names_of_folders(name: &str) -> Vec<String> {
     let mut names = Vec::new();
-    add_names(name.to_owned(), &mut names);
+    add_names(name, &mut names);
     names
 }
 
-fn add_names(name: String, names: &mut Vec<String>) {
-    if names.contains(&name) {
+fn add_names(name: &str, names: &mut Vec<String>) {
+    if names.iter().any(|known| known == name) {
         return;
     }
-    names.push(name.clone());
-    let template = template(&name);
+    names.push(name.to_owned());
+    let template = template(name);
     let end = name.find('@').or_else(|| name.rfind('.')).unwrap_or(name.len());
     let (prefix, rest) = name.split_at(end);
     // That of a template has no instance.
     let rest = rest.strip_prefix("@.").map_or_else(|| rest.to_owned(), |kind| format!(".{kind}"));
     let shorter = shorter(prefix).map(|prefix| format!("{prefix}{rest}"));
-    [template, shorter].into_iter().flatten().for_each(|name| add_names(name, names));
+    [template, shorter].into_iter().flatten().for_each(|name| add_names(&name, names));
 }
 
 /// `a-` of `a-b`, and of `a-b-` too.
