@@ -174,7 +174,7 @@ pub struct Disk {
     /// Kinds of the file systems that are mounted from it, or from a partition of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<String>,
-    /// Where it, or a partition of it, is mounted; at most [`MAX_MOUNTED`] places.
+    /// Where it, or a partition of it, is mounted; at most 20000 places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounted: Vec<String>,
 }
