@@ -126,6 +126,12 @@ pub(crate) fn is_unit(path: &str) -> bool {
     KINDS.iter().any(|kind| path.ends_with(kind))
 }
 
+/// Whether a file of a new group says this.
+pub(crate) fn is_of_new_group(file: &str, text: &str) -> bool {
+    let default = FILES.iter().find(|(name, _)| *name == file).map(|(_, default)| *default);
+    default.is_some_and(|default| is_default(default, text))
+}
+
 fn is_default(default: Default, text: &str) -> bool {
     match default {
         Default::Weight(one) => weight(text) == Some(one) && text.lines().count() == 1,

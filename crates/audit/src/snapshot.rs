@@ -11,7 +11,10 @@ use assay_facts::Available;
 use assay_facts::owner::Claimant;
 use serde::{Deserialize, Serialize};
 
-pub use managers::{Kubelet, MAX_UNIT_BYTES, MAX_UNIT_FILES, MAX_UNITS, UnitFile};
+pub use managers::{
+    Kubelet, MAX_KUBELET_FILES, MAX_UNIT_BYTES, MAX_UNIT_FILES, MAX_UNIT_PATH, MAX_UNIT_SETTINGS,
+    MAX_UNITS, UnitFile,
+};
 pub use parse::Refused;
 pub(crate) use parse::parent;
 
@@ -30,6 +33,9 @@ pub const MAX_PATHS: usize = 8 << 20;
 
 /// Bytes of one file that are kept at most.
 pub const MAX_FILE: u64 = 64 << 10;
+
+/// Places where one disk is mounted that are kept at most. A host of many containers has some thousands.
+pub const MAX_MOUNTED: usize = 20_000;
 
 /// Bytes of a path at most (PATH_MAX), and of names and other short texts, some of which findings repeat for each group.
 const MAX_NAME: usize = 4096;
@@ -168,7 +174,7 @@ pub struct Disk {
     /// Kinds of the file systems that are mounted from it, or from a partition of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<String>,
-    /// Where it, or a partition of it, is mounted.
+    /// Where it, or a partition of it, is mounted; at most 20000 places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounted: Vec<String>,
 }

@@ -8,6 +8,8 @@ mod own;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use assay_escape::line as escaped;
+
 use crate::document::Audit;
 use crate::finding::{Class, Finding};
 use crate::owner;
@@ -55,7 +57,7 @@ fn section(page: &mut String, heading: &str, lines: &[String]) {
         let _ = writeln!(page, "\n{heading}");
     }
     for line in lines {
-        let _ = writeln!(page, "  {line}");
+        let _ = writeln!(page, "  {}", escaped(line));
     }
 }
 
@@ -93,12 +95,13 @@ fn of_codes(page: &mut String, findings: &[&Finding], all: bool) {
 
 fn line(page: &mut String, finding: &Finding) {
     let group = owner::shown(finding.owner.as_ref(), &finding.group);
-    let _ = writeln!(page, "  {}  {group}\n      {}", finding.code, finding.sentence);
+    let sentence = escaped(&finding.sentence);
+    let _ = writeln!(page, "  {}  {group}\n      {sentence}", finding.code);
     for reading in &finding.readings {
         let mut lines = reading.value.lines();
         let first = lines.next().unwrap_or("(empty)");
         let more = if lines.next().is_some() { " ..." } else { "" };
-        let _ = writeln!(page, "      {}: {first}{more}", reading.file);
+        let _ = writeln!(page, "      {}: {first}{more}", escaped(&reading.file));
     }
 }
 
@@ -164,8 +167,11 @@ pub fn explain(rule: &Rule) -> String {
 
 #[cfg(test)]
 mod tests {
+    use assay_facts::Available;
+
     use super::*;
     use crate::fake::Fake;
+    use crate::snapshot::Kubelet;
 
     fn idle(count: usize) -> Audit {
         let mut fake = Fake::v2();
@@ -189,6 +195,22 @@ mod tests {
         assert!(text(&idle(0), false).contains("No group has settings"));
         let set = Fake::v2().group("/g", &[("pids.max", "5")]).snapshot();
         assert!(text(&crate::audit(&set), false).contains("No rule found anything wrong"));
+    }
+
+    #[test]
+    fn no_name_forges_a_line() {
+        let forged = "/x\n\nFORGED  1".to_owned();
+        let kubelet = |of: Available<Kubelet>| {
+            let pod = "/kubepods.slice/kubepods-pod6c1a.slice";
+            let host =
+                Fake::v2().group_of("/kubepods.slice", 0, &[]).group(pod, &[("memory.high", "1")]);
+            text(&crate::audit(&host.change(|host| host.kubelet = Some(of)).snapshot()), true)
+        };
+        let settings = [("featureGates.MemoryQoS".to_owned(), "false".to_owned())].into();
+        let page = kubelet(Available::Value(Kubelet { files: vec![forged.clone()], settings }));
+        assert!(page.contains("/x\\n\\nFORGED") && !page.contains("\nFORGED"), "{page}");
+        let page = kubelet(Available::NotAvailable(forged));
+        assert!(page.contains("/x\\n\\nFORGED") && !page.contains("\nFORGED"), "{page}");
     }
 
     #[test]

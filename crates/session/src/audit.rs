@@ -16,6 +16,7 @@ mod protections;
 mod reading_order;
 #[cfg(test)]
 mod recordings;
+mod systemd;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -74,7 +75,7 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
         schema: SCHEMA,
         taken_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         machine: machine::read(root),
-        kubelet: kubelet::read(root, &hierarchies),
+        kubelet: kubelet::read(root, &owners, &hierarchies),
         hierarchies,
         disks: disks::read(root),
         names,

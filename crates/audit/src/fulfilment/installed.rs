@@ -11,9 +11,12 @@ use crate::finding::Reading;
 use crate::installed::{Became, Installed};
 use crate::owner;
 use crate::rule::Host;
-use crate::settings::is_set;
+use crate::settings::{self, is_set};
 use crate::tree::{Node, Tree};
 use crate::value::{Bound, bound, weight};
+
+/// Beyond so many no more units are compared, in a made-up snapshot: each repeats the paths of its group and file.
+const MOST: usize = 10_000;
 
 /// Settings of installed units that do not stand in files.
 pub(crate) fn installed(host: &Host) -> Vec<Installed> {
@@ -25,12 +28,15 @@ pub(crate) fn installed(host: &Host) -> Vec<Installed> {
         let startup: BTreeMap<String, Asked> =
             unit.at_startup().asked(host).into_iter().map(|one| (key(&one), one)).collect();
         let ordinary = unit.asked(host);
-        for asked in ordinary.iter().filter(|asked| is_comparable(asked)) {
+        for asked in &ordinary {
             found.extend(held.became(asked, startup.get(&key(asked))));
         }
         let has_ordinary = |of: &str| ordinary.iter().any(|asked| key(asked) == of);
         let alone = startup.iter().filter(|(key, _)| !has_ordinary(key));
         found.extend(alone.filter_map(|(_, asked)| held.at_startup(asked, None)));
+        if found.len() > MOST {
+            break;
+        }
     }
     found
 }
@@ -48,8 +54,11 @@ fn groups<'h>(host: &'h Host) -> BTreeMap<&'h str, &'h str> {
         if !of_systemd || !host.snapshot.units.contains_key(name) {
             continue;
         }
-        let is_unit = matches!(owner::unnamed(host.snapshot, path), Some(Owner::Unit { .. }));
-        let one = found.entry(name).or_insert(Some(path).filter(|_| is_unit));
+        // A user's own groups may have any name.
+        if !matches!(owner::unnamed(host.snapshot, path), Some(Owner::Unit { .. })) {
+            continue;
+        }
+        let one = found.entry(name).or_insert(Some(path));
         if *one != Some(path) {
             *one = None;
         }
@@ -62,11 +71,13 @@ fn key(asked: &Asked) -> String {
     asked.setting.split_once('=').map_or(asked.setting.as_str(), |(key, _)| key).to_owned()
 }
 
-/// Which disk a file is on systemd asks the file system, which no snapshot can: of limits only those for a device are compared.
-fn is_comparable(asked: &Asked) -> bool {
-    let is_limit_of_disk =
-        asked.setting.starts_with("IORead") || asked.setting.starts_with("IOWrite");
-    !is_limit_of_disk || asked.setting.contains("=/dev/")
+/// Settings that systemd since v258, which has cgroup2 only, does not apply.
+const FORMER: [&str; 2] = ["CPUShares", "MemoryLimit"];
+
+/// Whether nothing was asked for but what a new group has on cgroup2.
+fn is_of_new_group(asked: &Asked) -> bool {
+    let Target::File { name, wanted, .. } = &asked.v2 else { return false };
+    settings::is_of_new_group(name, &wanted.to_string())
 }
 
 /// A unit and its group.
@@ -80,25 +91,29 @@ impl Held<'_, '_> {
     fn became(&self, asked: &Asked, startup: Option<&Asked>) -> Option<Installed> {
         let tree = self.host.tree_of(asked.controller)?;
         let is_v2 = tree.hierarchy.is_v2;
-        // In a container systemd takes parts of the container's limit, not of the machine.
-        if !tree.hierarchy.is_whole && asked.setting.ends_with('%') {
-            return None;
-        }
         let target = if is_v2 { &asked.v2 } else { &asked.v1 };
         let (file, how) = match target {
             Target::File { name, how, .. } => (*name, how.clone()),
-            Target::Nowhere(_) => return Some(self.found(asked, "", Became::NeverApplied)),
+            Target::Nowhere(_) => {
+                let found = || self.found(asked, "", Became::NeverApplied);
+                return (!is_of_new_group(asked)).then(found);
+            }
             Target::Unknown(_) => return None,
         };
         let row = row(self.host, self.path, asked);
         let (Standing::Differs, Some(node)) = (&row.standing, tree.node(self.path)) else {
             return None;
         };
+        let is_former = is_v2 && FORMER.contains(&key(asked).as_str());
         let Some(text) = node.text(file) else {
-            let became = (is_v2 && lacks(node, asked.controller)).then_some(Became::NotEnabled)?;
-            return Some(self.found(asked, "", became));
+            let is_missed = is_v2 && !is_former && lacks(node, asked.controller);
+            let found = || self.found(asked, "", Became::NotEnabled);
+            return (is_missed && !is_of_new_group(asked)).then(found);
         };
-        if is_rounding(target, asked, file, text) {
+        // The memory of a virtual machine grows and shrinks, and in a container systemd takes parts of the container's limit.
+        let is_part_of_memory = asked.controller == "memory" && asked.setting.ends_with('%');
+        let is_ignored = is_former && settings::is_of_new_group(file, text);
+        if is_part_of_memory || is_ignored || is_rounding(target, asked, file, text) {
             return None;
         }
         let at_startup = startup.and_then(|one| self.at_startup(one, Some(asked)));

@@ -2,10 +2,11 @@
 
 mod device;
 mod lines;
+mod memory;
 
 use std::collections::BTreeMap;
 
-use super::quantity::{percent, systemd_bytes};
+use super::quantity::percent;
 use super::subject::Subject;
 use super::wanted::Wanted;
 use super::{Asked, Request, Target};
@@ -39,11 +40,12 @@ impl Unit {
         Self { name: name.to_owned(), settings: BTreeMap::new(), origins: BTreeMap::new() }
     }
 
-    /// A unit of a snapshot.
+    /// A unit of a snapshot. Which disk a file is on systemd asks the file system, which no snapshot can: limits of that are left out.
     pub(super) fn installed(name: &str, files: &[UnitFile]) -> Self {
         let mut unit = Self::empty(name);
         for file in files {
-            for (key, value) in file.settings.iter().filter_map(|line| line.split_once('=')) {
+            let settings = file.settings.iter().filter_map(|line| line.split_once('='));
+            for (key, value) in settings.filter(|(key, value)| !device::is_of_file(key, value)) {
                 unit.set(key, value);
                 unit.origins.insert(key.to_owned(), file.path.clone());
             }
@@ -187,34 +189,6 @@ impl Unit {
         asked
     }
 
-    fn memory(&self, host: &Host) -> Vec<Asked> {
-        const FILES: [(&str, &str, Option<&str>); 6] = [
-            ("MemoryMin", "memory.min", None),
-            ("MemoryLow", "memory.low", None),
-            ("MemoryHigh", "memory.high", None),
-            ("MemoryMax", "memory.max", Some("memory.limit_in_bytes")),
-            ("MemorySwapMax", "memory.swap.max", None),
-            ("MemoryZSwapMax", "memory.zswap.max", None),
-        ];
-        let machine = host.snapshot.machine.memory.value().copied();
-        let known = FILES.into_iter().filter_map(|(key, v2, v1)| {
-            let older = (key == "MemoryMax").then(|| self.last("MemoryLimit")).flatten();
-            Some((key, self.last(key).or(older)?, v2, v1))
-        });
-        known
-            .map(|(key, text, v2, v1)| {
-                let setting = format!("{key}={text}");
-                let Some((wanted, how)) = bytes(text, machine) else {
-                    return unknown(setting, "memory");
-                };
-                let v1 = v1.map_or(Target::Nowhere(V2_ONLY), |name| {
-                    Target::file(name, wanted.clone(), how)
-                });
-                Asked { setting, controller: "memory", v2: Target::file(v2, wanted, how), v1 }
-            })
-            .collect()
-    }
-
     fn others(&self) -> Vec<Asked> {
         let mut asked = Vec::new();
         if let Some(text) = self.last("TasksMax") {
@@ -236,12 +210,9 @@ impl Unit {
                 continue;
             };
             let list = values.join(",");
-            asked.push(Asked {
-                setting: format!("{key}={list}"),
-                controller: "cpuset",
-                v2: Target::file(name, Wanted::List(list), ""),
-                v1: Target::Nowhere(V2_ONLY),
-            });
+            let one = unknown(format!("{key}={list}"), "cpuset");
+            let v2 = Wanted::list(&list).map_or(one.v2, |list| Target::file(name, list, ""));
+            asked.push(Asked { v2, v1: Target::Nowhere(V2_ONLY), ..one });
         }
         asked
     }
@@ -249,9 +220,8 @@ impl Unit {
     fn devices(&self, host: &Host) -> Vec<Asked> {
         let mut asked = Vec::new();
         for limit in &device::LIMITS {
-            for text in self.settings.get(limit.setting).into_iter().flatten() {
-                asked.push(limit.asked(host, text));
-            }
+            let lines = self.settings.get(limit.setting).map_or(&[][..], Vec::as_slice);
+            asked.extend(device::last_of_each(lines).map(|text| limit.asked(host, text)));
         }
         asked
     }
@@ -283,17 +253,4 @@ fn weight(text: &str) -> Asked {
 fn unknown(setting: String, controller: &'static str) -> Asked {
     let target = Target::Unknown("this value is not understood".to_owned());
     Asked::alike(setting, controller, target)
-}
-
-/// Bytes, a part of the machine's memory, or no limit.
-fn bytes(text: &str, machine: Option<u64>) -> Option<(Wanted, &'static str)> {
-    const WHOLE: u128 = 10_000;
-    if text == "infinity" {
-        return Some((Wanted::Unlimited, ""));
-    }
-    if let Some(part) = percent(text) {
-        let bytes = u128::from(machine?) * u128::from(part) / WHOLE;
-        return Some((Wanted::Bytes(u64::try_from(bytes).ok()?), "of MemTotal"));
-    }
-    systemd_bytes(text).map(|bytes| (Wanted::Bytes(bytes), ""))
 }

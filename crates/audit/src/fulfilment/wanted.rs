@@ -5,8 +5,9 @@ use std::fmt;
 use crate::conversion::runtime::systemd_quota;
 use crate::value::{Bound, bandwidth, bound, device_lines, field, weight};
 
-/// Limits of memory are kept in whole pages, rounded down, or up on v1.
-const PAGE: u64 = 4096;
+/// Limits of memory are kept in whole pages of one of these sizes, rounded down, or up on v1. A snapshot does not say which.
+const PAGES: [u64; 3] = [4096, 16_384, LARGEST_PAGE];
+const LARGEST_PAGE: u64 = 65_536;
 
 /// What a file should say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,13 +47,18 @@ impl Wanted {
         Self::Either(Box::new(wanted(quota)), Box::new(wanted(rounded)))
     }
 
+    /// A list of CPUs or nodes, if it is one.
+    pub(super) fn list(text: &str) -> Option<Self> {
+        ids(text).map(|_| Self::List(text.to_owned()))
+    }
+
     /// Whether a text says it.
     pub(super) fn is_met(&self, text: &str) -> bool {
         match self {
             Self::Weight(any) => weight(text).is_some_and(|number| any.contains(&number)),
             Self::Bytes(bytes) => bound(text)
                 .and_then(Bound::at)
-                .is_some_and(|found| found / PAGE == bytes / PAGE || found == up(*bytes)),
+                .is_some_and(|found| PAGES.iter().any(|page| is_rounded(found, *bytes, *page))),
             Self::Number(number) => bound(text) == Some(Bound::At(*number)),
             Self::Unlimited => bound(text) == Some(Bound::None),
             Self::Bandwidth(quota, period) => match bandwidth(text) {
@@ -69,12 +75,13 @@ impl Wanted {
         }
     }
 
-    /// Whether a text says it but for what is rounded between a manager's files and the kernel's: two pages, or one percent of a CPU.
+    /// Whether a text says it but for what is rounded between a manager's files and the kernel's: a page, or one percent
+    /// of a CPU.
     pub(super) fn is_nearly_met(&self, text: &str) -> bool {
         match self {
             Self::Bytes(bytes) => bound(text)
                 .and_then(Bound::at)
-                .is_some_and(|found| found.abs_diff(*bytes) <= 2 * PAGE),
+                .is_some_and(|found| found.abs_diff(*bytes) <= LARGEST_PAGE),
             Self::Bandwidth(Some(quota), period) => match bandwidth(text) {
                 Some((Some(found), of)) => of == *period && found.abs_diff(*quota) <= period / 100,
                 _ => false,
@@ -89,8 +96,10 @@ fn said<'l>(line: &'l str, key: &str) -> Option<&'l str> {
     if line.contains('=') { field(line, key) } else { line.split_whitespace().next_back() }
 }
 
-const fn up(bytes: u64) -> u64 {
-    bytes.div_ceil(PAGE).saturating_mul(PAGE)
+const fn is_rounded(found: u64, bytes: u64, page: u64) -> bool {
+    let (down, up) = (bytes / page * page, bytes.div_ceil(page).saturating_mul(page));
+    // Less than a page is not as good as nothing.
+    found == bytes || found == up || found == down && down > 0
 }
 
 /// Numbers of a list such as `0-3,8`, merged and sorted; `None` for what is no list, or longer than any machine's.
@@ -142,6 +151,9 @@ mod tests {
             (Wanted::Weight(vec![39, 100]), "default 100\n8:0 5", "10"),
             (Wanted::Bytes(5000), "4096", "12288"),
             (Wanted::Bytes(5000), "8192", "max"),
+            (Wanted::Bytes(100_000), "65536", "4096"),
+            (Wanted::Bytes(100_000), "131072", "0"),
+            (Wanted::Bytes(0), "0", "4096"),
             (Wanted::Number(5), "5\n", "6"),
             (Wanted::Unlimited, "9223372036854771712", "0"),
             (Wanted::Bandwidth(Some(50_000), 100_000), "50000 100000", "max 100000"),
@@ -154,6 +166,9 @@ mod tests {
             assert!(wanted.is_met(yes), "{wanted} {yes}");
             assert!(!wanted.is_met(no), "{wanted} {no}");
         }
+        let near = |found: &str| Wanted::Bytes(10 << 20).is_nearly_met(found);
+        assert!(near("10420224") && !near("10354688"));
+        assert!(Wanted::list("0-2 5").is_some() && Wanted::list("%i").is_none());
         assert!(!Wanted::List("0-99999999999".to_owned()).is_met("0"));
         // No list names each CPU nine times; one of a million parts would exhaust the memory.
         assert!(!Wanted::List("0-8191,".repeat(9)).is_met("0-8191"));

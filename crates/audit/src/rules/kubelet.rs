@@ -1,5 +1,7 @@
 //! What an earlier configuration of the kubelet has left.
 
+use std::rc::Rc;
+
 use assay_facts::Available;
 
 use crate::finding::{Class, Reading};
@@ -24,9 +26,9 @@ pub(super) static RULES: &[Rule] = &[Rule {
     find: stale,
 }];
 
-const GATE: &str = "featureGates.MemoryQoS";
-/// Gates that turn on others.
-const ALL_GATES: [&str; 2] = ["featureGates.AllAlpha", "featureGates.AllBeta"];
+/// The gate, and two that turn on others.
+const GATES: [&str; 3] =
+    ["featureGates.MemoryQoS", "featureGates.AllAlpha", "featureGates.AllBeta"];
 const FACTOR: &str = "memoryThrottlingFactor";
 const POLICY: &str = "memoryReservationPolicy";
 
@@ -35,30 +37,46 @@ fn stale(host: &Host) -> Vec<Found> {
     let (Some(kubelet), Some(tree)) = (kubelet, host.v2_of("memory")) else { return Vec::new() };
     let said = |key: &str| kubelet.settings.get(key).map(String::as_str);
     // Before 1.37 the kubelet has other defaults where the gate is on.
-    let is_on = |gate: &str| said(gate) == Some("true");
-    let all_on = said(GATE).is_none() && ALL_GATES.iter().any(|gate| is_on(gate));
-    if is_on(GATE) || all_on {
+    let Some([own, alpha, beta]) = gates(&said) else { return Vec::new() };
+    let all_on = own.is_none() && (alpha == Some(true) || beta == Some(true));
+    if own == Some(true) || all_on {
         return Vec::new();
     }
-    let is_off = said(GATE) == Some("false");
+    let is_off = own == Some(false);
     let file = kubelet.files.last().cloned().unwrap_or_default();
-    let because = |key: &str| match is_off {
-        true => Reading::new(file.clone(), format!("{GATE}: false")),
-        false => Reading::new(file.clone(), format!("{key}: {}", said(key).unwrap_or("not set"))),
+    let because = |key: &str| -> Rc<[Reading]> {
+        let key = if is_off { GATES[0] } else { key };
+        let value = format!("{key}: {}", said(key).unwrap_or("not set"));
+        Rc::new([Reading::new(file.clone(), value)])
     };
     let mut asks_not = Vec::new();
     if is_off || said(FACTOR).is_none() {
         asks_not.push(("memory.high", because(FACTOR)));
     }
     if is_off || said(POLICY).is_none_or(|policy| policy == "None") {
-        asks_not.extend(["memory.min", "memory.low"].map(|file| (file, because(POLICY))));
+        let why = because(POLICY);
+        asks_not.extend(["memory.min", "memory.low"].map(|file| (file, Rc::clone(&why))));
     }
     let pods = tree.nodes().filter(|node| is_pod(*node) || is_container_of_pod(*node));
     pods.flat_map(|node| asks_not.iter().filter_map(move |(file, why)| left_over(node, file, why)))
         .collect()
 }
 
-fn left_over(node: Node, file: &str, why: &Reading) -> Option<Found> {
+/// What each gate is set to, if to anything; nothing if one is set to what is no boolean to the kubelet (strconv.ParseBool).
+fn gates<'s>(said: &impl Fn(&str) -> Option<&'s str>) -> Option<[Option<bool>; 3]> {
+    let mut gates = [None; 3];
+    for (gate, key) in gates.iter_mut().zip(GATES) {
+        *gate = match said(key) {
+            None => None,
+            Some("1" | "t" | "T" | "TRUE" | "true" | "True") => Some(true),
+            Some("0" | "f" | "F" | "FALSE" | "false" | "False") => Some(false),
+            Some(_) => return None,
+        };
+    }
+    Some(gates)
+}
+
+fn left_over(node: Node, file: &str, why: &Rc<[Reading]>) -> Option<Found> {
     if !is_set(node, file) {
         return None;
     }
@@ -66,7 +84,7 @@ fn left_over(node: Node, file: &str, why: &Reading) -> Option<Found> {
         "{file} {} stands where the kubelet's configuration asks for none, and still acts",
         node.number(file).map_or_else(|| "max".to_owned(), amount)
     );
-    Some(Found::new(node, &[file], sentence).and(why.clone()))
+    Some(Found::new(node, &[file], sentence).and_shared(why))
 }
 
 #[cfg(test)]
@@ -99,6 +117,10 @@ mod tests {
         host(&[("memoryThrottlingFactor", "0.9")]).silent("A-STALE");
         host(&[("featureGates.MemoryQoS", "true")]).silent("A-STALE");
         host(&[("featureGates.AllAlpha", "true")]).silent("A-STALE");
+        host(&[("featureGates.MemoryQoS", "T")]).silent("A-STALE");
+        host(&[("featureGates.MemoryQoS", "0"), ("memoryThrottlingFactor", "0.9")]).only("A-STALE");
+        host(&[("featureGates.AllBeta", "False")]).only("A-STALE");
+        host(&[("featureGates.AllBeta", "yes")]).silent("A-STALE");
         host(&[]).change(|host| host.kubelet = None).silent("A-STALE");
     }
 

@@ -10,9 +10,9 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-V1-SIDE",
         class: Class::CannotAct,
-        condition: "the files of a unit have a setting that systemd writes on cgroup2 only (`MemoryMin=`, `MemoryLow=`, `MemoryHigh=`, \
-                    `MemorySwapMax=`, `MemoryZSwapMax=`, `AllowedCPUs=`, `AllowedMemoryNodes=`, `IOReadIOPSMax=`, `IOWriteIOPSMax=`), \
-                    and its controller is on a v1 hierarchy",
+        condition: "the files of a unit set what systemd writes on cgroup2 only (`MemoryMin=`, `MemoryLow=`, `MemoryHigh=`, \
+                    `MemorySwapMax=`, `MemoryZSwapMax=`, `AllowedCPUs=`, `AllowedMemoryNodes=`, `IOReadIOPSMax=`, `IOWriteIOPSMax=`) \
+                    to something else than a new group has, and its controller is on a v1 hierarchy",
         versions: "v1 and hybrid, systemd before v258",
         meaning: "systemd accepts the setting and writes it nowhere",
         remedy: "boot with systemd.unified_cgroup_hierarchy=1, or use what v1 has: MemoryMax=, CPUWeight=, IOReadBandwidthMax=",
@@ -36,7 +36,8 @@ pub(super) static RULES: &[Rule] = &[
         class: Class::MeansElse,
         condition: "a file of a group says something else than the files of its unit and their drop-ins ask for, by more than \
                     rounding, or does not exist since its controller is not enabled for the group; `IODeviceWeight=`, limits of \
-                    I/O by the path of a file, and `TasksMax=` in percent are not compared",
+                    I/O by the path of a file, and `TasksMax=` and `Memory...=` in percent are not compared, nor \
+                    `CPUShares=` and `MemoryLimit=` where the file says what a new group's does",
         versions: "v1 and v2",
         meaning: "either the unit's files were changed and systemd has not read them since, or somebody else than systemd wrote the \
                   group's file; the next daemon-reload or start of the unit may undo that",
@@ -116,6 +117,8 @@ fn value(node: Node, file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use assay_facts::owner::Claimant;
+
     use crate::fake::Fake;
 
     const UNIT: &str = "a.service";
@@ -151,12 +154,10 @@ mod tests {
         // `systemctl set-property x CPUQuota=12.4%` keeps 12% in its file.
         host(&["CPUQuota=12%"], &[("cpu.max", "12400 100000")]).silent("A-DRIFT");
         host(&["CPUQuota=12%"], &[("cpu.max", "24000 100000")]).only("A-DRIFT");
-        // A tenth of 16 GiB, in pages.
-        host(&["MemoryMax=10%"], &[("memory.max", "1717981184")]).silent("A-DRIFT");
-        host(&["MemoryMax=10%"], &[("memory.max", "1610612736")]).only("A-DRIFT");
-        let inside = |host: &mut crate::Snapshot| host.hierarchies[0].is_whole = false;
-        let half = host(&["MemoryMax=50%"], &[("memory.max", "1073741824")]);
-        half.change(inside).silent("A-DRIFT");
+        // Of which memory is not known: a balloon in the machine changes it.
+        host(&["MemoryMax=10%"], &[("memory.max", "1610612736")]).silent("A-DRIFT");
+        host(&["MemoryMax=1G"], &[("memory.max", "1073676288")]).silent("A-DRIFT");
+        host(&["MemoryMax=1G"], &[("memory.max", "1073610752")]).only("A-DRIFT");
         host(&["TasksMax=33%"], &[("pids.max", "9000")]).silent("A-DRIFT");
         let on_v1 = |quota: &str| {
             let files = [("cpu.cfs_quota_us", quota), ("cpu.cfs_period_us", "100000")];
@@ -180,6 +181,12 @@ mod tests {
             found.sentence,
             "IOWeight=200 of its unit file stands nowhere: io is not enabled for the group"
         );
+        for new in
+            [["TasksMax=infinity"], ["MemoryMax=infinity"], ["IOWeight=100"], ["CPUShares=9"]]
+        {
+            let host = host(&new, &[]).also("cgroup.controllers", "cpuset");
+            host.silent("A-DRIFT");
+        }
         // A kernel without the file.
         host(&["MemoryZSwapMax=1G"], &[]).silent("A-DRIFT");
     }
@@ -197,6 +204,12 @@ mod tests {
         at("/a.service").only("A-DRIFT");
         at("/user.slice/user-1.slice/user@1.service/app.slice/a.service").silent("A-DRIFT");
         at("/machine.slice/x.scope/system.slice/a.service").silent("A-DRIFT");
+        // A user's group of this name hides nothing.
+        at("/system.slice/a.service")
+            .group("/jobs.slice", &[])
+            .group("/jobs.slice/a.service", &[("cpu.weight", "400")])
+            .change(|host| _ = host.delegated.insert("/jobs.slice".to_owned(), Claimant::Uid(7)))
+            .only("A-DRIFT");
         // Of two groups one was made by somebody else.
         at("/system.slice/a.service")
             .group("/a.service", &[("cpu.weight", "100")])
@@ -229,6 +242,45 @@ mod tests {
             "MemoryLow=512M of its unit was never applied: memory is on a v1 hierarchy here, where systemd does not write it"
         );
         v1(&["MemoryMax=1G"]).silent("A-V1-SIDE");
+        v1(&["MemoryHigh=infinity", "MemorySwapMax=infinity", "MemoryLow=0"]).silent("A-V1-SIDE");
+        v1(&["MemoryHigh=10%"]).only("A-V1-SIDE");
         host(&["MemoryLow=512M"], &[("memory.low", "536870912")]).silent("A-V1-SIDE");
+    }
+
+    #[test]
+    fn of_the_limits_of_a_device_the_last_counts() {
+        let limit = |first: &str, read: &str| {
+            host(&[first, "IOReadBandwidthMax=/dev/sda 20M"], &[("io.max", read)])
+                .disk("sda", "8:0", "[none]")
+        };
+        let first = "IOReadBandwidthMax=/dev/sda 10M";
+        limit(first, "8:0 rbps=20000000 wbps=max").silent("A-DRIFT");
+        let found = limit(first, "8:0 rbps=10000000 wbps=max").only("A-DRIFT");
+        assert!(found.sentence.contains("IOReadBandwidthMax=/dev/sda 20M would be"), "{found:?}");
+        let other = "IOReadBandwidthMax=/dev/sdb 10M";
+        let both = "8:0 rbps=20000000\n8:16 rbps=5";
+        limit(other, both).disk("sdb", "8:16", "[none]").only("A-DRIFT");
+        // Which disk holds a file is not known.
+        limit("IOWriteBandwidthMax=/var 1M", "8:0 rbps=20000000 wbps=5")
+            .change(|host| host.disks[0].mounted = vec!["/var".to_owned()])
+            .silent("A-DRIFT");
+    }
+
+    #[test]
+    fn what_systemd_no_longer_applies_is_no_drift_in_a_new_group() {
+        host(&["CPUShares=2048"], &[("cpu.weight", "100")]).silent("A-DRIFT");
+        host(&["CPUShares=2048"], &[("cpu.weight", "300")]).only("A-DRIFT");
+        host(&["MemoryLimit=1G"], &[("memory.max", "max")]).silent("A-DRIFT");
+        let found = host(&["MemoryLimit=1G"], &[("memory.max", "2147483648")]).only("A-DRIFT");
+        assert!(found.sentence.contains("MemoryLimit=1G would be"), "{found:?}");
+        assert_eq!(found.readings[1].file, "/etc/systemd/system/a.service");
+        host(&["MemoryLimit=1G", "MemoryMax=2G"], &[("memory.max", "2147483648")])
+            .silent("A-DRIFT");
+    }
+
+    #[test]
+    fn a_list_with_a_specifier_is_unknown() {
+        host(&["AllowedCPUs=%i"], &[("cpuset.cpus", "3")]).silent("A-DRIFT");
+        host(&["AllowedCPUs=2"], &[("cpuset.cpus", "3")]).only("A-DRIFT");
     }
 }

@@ -17,6 +17,15 @@ pub const MAX_UNIT_FILES: usize = 64;
 /// Bytes of all settings of units, with the paths of their files, at most.
 pub const MAX_UNIT_BYTES: usize = 1 << 20;
 
+/// Settings of one unit at most: each may become a finding.
+pub const MAX_UNIT_SETTINGS: usize = 1024;
+
+/// Bytes of the path of a unit's file at most. Findings repeat it.
+pub const MAX_UNIT_PATH: usize = 1024;
+
+/// Files of the kubelet's configuration at most.
+pub const MAX_KUBELET_FILES: usize = 33;
+
 /// A file of a unit of systemd: of its text only the settings of resources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitFile {
@@ -31,6 +40,20 @@ impl UnitFile {
     #[must_use]
     pub fn size(&self) -> usize {
         self.path.len() + self.settings.iter().map(String::len).sum::<usize>()
+    }
+
+    /// Why these are no unit's files, if they are more, or longer, than those of any.
+    #[must_use]
+    pub fn excess(files: &[Self]) -> Option<&'static str> {
+        if files.len() > MAX_UNIT_FILES {
+            Some("it has more files than any unit")
+        } else if files.iter().map(|file| file.settings.len()).sum::<usize>() > MAX_UNIT_SETTINGS {
+            Some("it has more settings of resources than any unit")
+        } else if files.iter().any(|file| file.path.len() > MAX_UNIT_PATH) {
+            Some("a file of it has a longer path than that of any unit")
+        } else {
+            None
+        }
     }
 }
 
@@ -51,7 +74,7 @@ pub(super) fn excess(snapshot: &Snapshot) -> Option<&'static str> {
     };
     let left_out = snapshot.units_left_out.as_ref().map_or(0, String::len);
     if units.len() > MAX_UNITS
-        || units.values().any(|files| files.len() > MAX_UNIT_FILES)
+        || units.values().any(|files| UnitFile::excess(files).is_some())
         || units.iter().map(size).sum::<usize>() > MAX_UNIT_BYTES
         || left_out > MAX_NAME
     {
@@ -59,7 +82,10 @@ pub(super) fn excess(snapshot: &Snapshot) -> Option<&'static str> {
     }
     let is_long = |kubelet: &Kubelet| {
         let pairs = kubelet.settings.iter().flat_map(|(key, value)| [key, value]);
-        kubelet.files.iter().chain(pairs).map(String::len).sum::<usize>() > MAX_FILE as usize
+        let is_long = |file: &String| file.len() > MAX_NAME;
+        kubelet.files.len() > MAX_KUBELET_FILES
+            || kubelet.files.iter().any(is_long)
+            || pairs.map(String::len).sum::<usize>() > MAX_FILE as usize
     };
     let kubelet = snapshot.kubelet.as_ref();
     let why = kubelet.and_then(Available::reason).map_or(0, str::len);
@@ -80,8 +106,8 @@ mod tests {
     #[test]
     fn more_settings_of_units_or_the_kubelet_than_any_host_has_are_refused() {
         assert_eq!(refused(Fake::v2().unit("a.service", &["CPUWeight=1"])), None);
-        let many = vec!["IOReadBandwidthMax=/dev/sda 1"; MAX_UNIT_BYTES / 20];
-        assert!(refused(Fake::v2().unit("a.service", &many)).is_some());
+        let long = "1".repeat(MAX_UNIT_BYTES + 1);
+        assert!(refused(Fake::v2().unit("a.service", &[long.as_str()])).is_some());
         let numbers = 0..=MAX_UNITS;
         let units = |mut fake: Fake| {
             for number in numbers {
@@ -90,11 +116,25 @@ mod tests {
             fake
         };
         assert!(refused(units(Fake::v2())).is_some());
-        let kubelet = |length: usize| {
-            let files = vec!["x".repeat(length)];
+        let kubelet = |files: Vec<String>| {
             let kubelet = Kubelet { files, settings: BTreeMap::new() };
             refused(Fake::v2().change(|host| host.kubelet = Some(Available::Value(kubelet))))
         };
-        assert!(kubelet(100).is_none() && kubelet(MAX_FILE as usize + 1).is_some());
+        let one = |length: usize| kubelet(vec!["x".repeat(length)]);
+        assert!(one(100).is_none() && one(MAX_NAME + 1).is_some());
+        assert!(kubelet(vec!["x".to_owned(); MAX_KUBELET_FILES + 1]).is_some());
+    }
+
+    /// Each of 22000 settings would have had a copy of the path.
+    #[test]
+    fn what_findings_repeat_is_short_and_not_often_there() {
+        let unit = |path: usize, settings: usize| {
+            let host = Fake::v2().unit("a.service", &vec!["IOReadIOPSMax=/dev/a 1"; settings]);
+            refused(host.change(|host| {
+                host.units.get_mut("a.service").unwrap()[0].path = "x".repeat(path);
+            }))
+        };
+        assert_eq!(unit(MAX_UNIT_PATH, MAX_UNIT_SETTINGS), None);
+        assert!(unit(MAX_UNIT_PATH + 1, 1).is_some() && unit(1, MAX_UNIT_SETTINGS + 1).is_some());
     }
 }

@@ -8,8 +8,8 @@ use assay_facts::owner::{Claimant, WrittenClaimant};
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Disk, Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_NAME, MAX_PATHS, SCHEMA, Snapshot,
-    managers,
+    Disk, Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_MOUNTED, MAX_NAME, MAX_PATHS,
+    SCHEMA, Snapshot, managers,
 };
 
 /// Hierarchies that a host can have: one for each v1 controller, named ones, and cgroup2.
@@ -97,6 +97,8 @@ fn check_disk(disk: &Disk) -> Result<(), Refused> {
         "has too many parts"
     } else if disk.slaves.iter().any(|slave| !made_of.insert(slave.as_str())) {
         "is made of itself, or of another disk twice"
+    } else if disk.mounted.len() > MAX_MOUNTED {
+        "is mounted at too many places"
     } else if is_longer(&disk.scheduler, MAX_NAME)
         || disk.scheduler.value().is_some_and(|line| line.len() > MAX_OF_DISK)
         || texts(disk).any(|text| text.len() > MAX_OF_DISK)
@@ -154,6 +156,10 @@ fn wrong(group: &Group) -> Option<&'static str> {
             && path[1..].split('/').all(|word| !["", ".", ".."].contains(&word));
     if !is_path {
         return Some("is not a path below a mount");
+    }
+    // Findings repeat it.
+    if path.len() > MAX_NAME {
+        return Some("has a path that is too long");
     }
     if path.split('/').count() > MAX_DEPTH + 1 {
         return Some("is too deep");
@@ -265,6 +271,13 @@ mod tests {
             Fake::v2().change(|host| host.machine.name = name)
         };
         assert!(refused(named(&long)).is_some() && refused(named("node1")).is_none());
+        let at = |place: &str| Fake::v2().group(place, &[]);
+        assert!(refused(at(&format!("/{}", &long[..MAX_NAME]))).is_some());
+        let mounted = |number: usize| {
+            let disk = Fake::v2().disk("sda", "8:0", "[none]");
+            refused(disk.change(|host| host.disks[0].mounted = vec!["/".to_owned(); number]))
+        };
+        assert!(mounted(MAX_MOUNTED).is_none() && mounted(MAX_MOUNTED + 1).is_some());
         let with_name =
             Fake::v2().change(|host| _ = host.names.insert("0a1b".to_owned(), long.clone()));
         assert!(refused(with_name).is_some());

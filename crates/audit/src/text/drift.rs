@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::section;
+use super::{escaped, section};
 use crate::drift::{Change, Drift};
 use crate::owner::shown;
 
@@ -65,7 +65,8 @@ fn one_line(text: Option<&String>) -> String {
 }
 
 fn names(paths: &[String]) -> Option<(String, String)> {
-    let shown = paths.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let shown = paths.iter().take(MOST_NAMES).map(|path| escaped(path));
+    let shown = shown.collect::<Vec<_>>().join(", ");
     let more = match paths.len().saturating_sub(MOST_NAMES) {
         0 => String::new(),
         rest => format!(" and {rest} more (--json)"),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::escaped;
 use crate::fulfilment::{Fulfilment, Row, Standing, Told};
 use crate::owner::shown;
 
@@ -31,9 +32,9 @@ pub fn fulfilment(fulfilment: &Told) -> String {
 fn of_group(page: &mut String, one: &Fulfilment) {
     let group = one.group.as_ref().map(|path| shown(one.owner.as_ref(), path));
     let group = group.map_or_else(String::new, |group| format!(": {group}"));
-    let _ = writeln!(page, "\n{}{group}", one.subject);
+    let _ = writeln!(page, "\n{}{group}", escaped(&one.subject));
     if let Some(what) = &one.not_found {
-        let _ = writeln!(page, "  NOT FOUND  {what}");
+        let _ = writeln!(page, "  NOT FOUND  {}", escaped(what));
     } else if one.rows.is_empty() {
         page.push_str("  nothing was asked for\n");
     }
@@ -41,7 +42,7 @@ fn of_group(page: &mut String, one: &Fulfilment) {
         line(page, row);
     }
     for what in &one.not_looked_at {
-        let _ = writeln!(page, "  not looked at: {what}");
+        let _ = writeln!(page, "  not looked at: {}", escaped(what));
     }
 }
 
@@ -51,7 +52,7 @@ fn line(page: &mut String, row: &Row) {
         Standing::Differs => ("DIFFERS", String::new()),
         Standing::NotLookedAt(why) => ("not looked at", format!(": {why}")),
     };
-    let _ = writeln!(page, "  {word:<7}  {}{why}", row.setting);
+    let _ = writeln!(page, "  {word:<7}  {}", escaped(&format!("{}{why}", row.setting)));
     let how = match row.how.as_str() {
         "" => String::new(),
         how => format!(" ({how})"),
@@ -61,7 +62,7 @@ fn line(page: &mut String, row: &Row) {
             let found = found.lines().collect::<Vec<_>>().join("; ");
             let found = if found.is_empty() { "(empty)" } else { &found };
             let expected = row.expected.as_deref().unwrap_or_default();
-            let _ = writeln!(page, "           {file}: {found}; asked {expected}{how}");
+            let _ = writeln!(page, "           {}: {found}; asked {expected}{how}", escaped(file));
         }
         (None, Some(found)) => {
             let _ = writeln!(page, "           {found}{how}");

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use assay_facts::Available;
 
 use super::limits::table;
-use super::{line, section};
+use super::{escaped, line, section};
 use crate::own::Own;
 use crate::owner::shown;
 
@@ -35,7 +35,7 @@ pub fn own(own: &Own) -> String {
     }
     for reading in settings {
         let value = reading.value.lines().collect::<Vec<_>>().join("; ");
-        let _ = writeln!(page, "  {}: {value}", reading.file);
+        let _ = writeln!(page, "  {}: {value}", escaped(&reading.file));
     }
     if !own.effective.is_empty() {
         page.push_str("\nWHAT HOLDS, as far as can be seen\n");

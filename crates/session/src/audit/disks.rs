@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_audit::snapshot::{Disk, MAX_FILE};
+use assay_audit::snapshot::{Disk, MAX_FILE, MAX_MOUNTED};
 use assay_facts::Available;
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
@@ -44,6 +44,7 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
     let mut file_systems: Vec<String> = own.iter().map(|mount| mount.kind.clone()).collect();
     file_systems.sort();
     file_systems.dedup();
+    let places = own.iter().map(|mount| mount.target.display().to_string());
     Some(Disk {
         name: name.to_owned(),
         size: sectors.unwrap_or(0_u64).saturating_mul(SECTOR),
@@ -54,7 +55,7 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
         image_on: image_on(root, &directory, mounts),
         stack: stack(root, &directory, name),
         file_systems,
-        mounted: own.iter().map(|mount| mount.target.display().to_string()).collect(),
+        mounted: places.take(MAX_MOUNTED).collect(),
         device: own_device,
         partitions,
     })

@@ -4,12 +4,11 @@ mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_audit::snapshot::{
-    Hierarchy, MAX_FILE, MAX_UNIT_BYTES, MAX_UNIT_FILES, MAX_UNITS, UnitFile,
-};
+use assay_audit::snapshot::{Hierarchy, MAX_FILE, MAX_UNIT_BYTES, MAX_UNITS, UnitFile};
 use assay_audit::unit_settings;
 use assay_kernel::Root;
 
+use super::systemd::Systemd;
 use search::{Place, Search};
 
 /// What was found.
@@ -24,15 +23,20 @@ pub(super) struct Found {
 /// The units of the systemd that made these groups; none if another program did.
 pub(super) fn read(root: &Root, hierarchies: &[Hierarchy]) -> Found {
     let mut found = Found::default();
-    if !is_managed(root) {
-        return found;
-    }
+    let search = match Systemd::find(root) {
+        Systemd::None => return found,
+        Systemd::Elsewhere(why) => Err(why.to_owned()),
+        Systemd::Here => Search::new(root),
+    };
+    let search = match search {
+        Ok(search) => search,
+        Err(why) => return Found { left_out: summary(&[why]), ..found },
+    };
     let names: BTreeSet<&str> = hierarchies
         .iter()
         .flat_map(|hierarchy| &hierarchy.groups)
         .filter_map(|group| unit_of(&group.path))
         .collect();
-    let search = Search::new(root);
     let (mut left_out, mut bytes) = (Vec::new(), 0);
     for name in names {
         match settings(root, &search, name) {
@@ -56,25 +60,11 @@ pub(super) fn read(root: &Root, hierarchies: &[Hierarchy]) -> Found {
 /// The first of them, and how many there are.
 fn summary(left_out: &[String]) -> Option<String> {
     const MOST: usize = 512;
-    let first: String = left_out.first()?.chars().take(MOST).collect();
+    let first: String = assay_escape::line(left_out.first()?).chars().take(MOST).collect();
     Some(match left_out.len() {
         1 => first,
         number => format!("{number} units; {first}"),
     })
-}
-
-/// Whether the first process is a systemd that made the groups here: it is in `/init.scope`, also where it is shown from inside of a
-/// container, as `/../../init.scope`. A container without one may see groups of its host, and has unit files that nobody reads.
-fn is_managed(root: &Root) -> bool {
-    let groups = root.read_at_most("/proc/1/cgroup", MAX_FILE).unwrap_or_default();
-    let mut paths = groups.lines().filter_map(|line| line.splitn(3, ':').nth(2));
-    let is_own = |mut path: &str| {
-        while let Some(rest) = path.strip_prefix("/..") {
-            path = rest;
-        }
-        path == "/init.scope"
-    };
-    root.is_directory("/run/systemd/system") && paths.any(is_own)
 }
 
 /// The unit whose group this is: only slices are above it, so that the system's manager made it, and no user's or container's.
@@ -103,10 +93,7 @@ fn settings(root: &Root, search: &Search, name: &str) -> Result<Vec<UnitFile>, S
             files.push(UnitFile { path, settings });
         }
     }
-    match files.len() > MAX_UNIT_FILES {
-        true => Err(format!("more than {MAX_UNIT_FILES} files set its resources")),
-        false => Ok(files),
-    }
+    UnitFile::excess(&files).map_or(Ok(files), |why| Err(why.to_owned()))
 }
 
 #[cfg(test)]
@@ -140,7 +127,7 @@ mod tests {
 
     /// The settings of a unit, or why there are none.
     fn of(root: &Root, name: &str) -> Result<Vec<String>, String> {
-        let files = settings(root, &Search::new(root), name)?;
+        let files = settings(root, &Search::new(root)?, name)?;
         Ok(files.into_iter().flat_map(|file| file.settings).collect())
     }
 
@@ -190,6 +177,12 @@ mod tests {
         link(top, "usr/lib/systemd/system/alias.service", "a.service");
         let lines = ["CPUWeight=2", "IOWeight=3"];
         assert_eq!(of(&root, "a.service").unwrap(), lines, "with drop-ins by its other name");
+        let own = top.join("usr/lib/systemd/system/a.service.d");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join("x.conf"), "[Service]\nIOWeight=4\n").unwrap();
+        let lines = ["CPUWeight=2", "IOWeight=4"];
+        assert_eq!(of(&root, "a.service").unwrap(), lines, "its own name comes first");
+        fs::remove_dir_all(own).unwrap();
         assert!(of(&root, "b.service").unwrap_err().contains("/opt/b.service"));
         assert!(of(&root, "c.service").unwrap().is_empty(), "masked");
         link(top, "etc/systemd/system/a.service.d/x.conf", "/dev/null");
@@ -199,17 +192,33 @@ mod tests {
     }
 
     #[test]
-    fn only_the_systemd_that_made_the_groups_is_asked() {
-        for (groups, is_ours) in [
-            ("0::/init.scope\n", true),
-            ("12:cpu:/\n1:name=systemd:/init.scope\n", true),
-            ("0::/../../init.scope\n", true),
-            ("0::/system.slice/docker-0a1b.scope/init.scope\n", false),
-            ("0::/\n", false),
-        ] {
-            let (_folder, root) = host(&[("proc/1/cgroup", groups)]);
-            assert_eq!(is_managed(&root), is_ours, "{groups}");
-        }
+    fn a_folder_that_cannot_be_read_is_not_taken_for_a_missing_one() {
+        let unit = ("usr/lib/systemd/system/a.service", "[Service]\nCPUWeight=2\n");
+        let why = |from: &str, to: &str| {
+            let (folder, root) = host(&[unit]);
+            link(folder.path(), from, to);
+            read(&root, &[]).left_out
+        };
+        assert_eq!(why("etc/systemd/system.attached/a.service", "x"), None);
+        // A disk that is not mounted.
+        assert!(why("etc/systemd/system", "none").unwrap().contains("/etc/systemd/system"));
+        assert!(why("etc/systemd", "none/here").unwrap().contains("/etc/systemd"));
+        let (_folder, root) = host(&[unit, ("etc/systemd/system", "a file")]);
+        assert!(read(&root, &[]).left_out.is_some());
+    }
+
+    #[test]
+    fn links_do_not_lead_out_of_another_root() {
+        let (folder, root) = host(&[("x", "")]);
+        link(folder.path(), "usr/lib/systemd/system", "/etc");
+        assert!(read(&root, &[]).left_out.unwrap().contains("leads out of"));
+    }
+
+    #[test]
+    fn a_unit_with_more_settings_than_any_has_is_left_out() {
+        let text = format!("[Service]\n{}", "IOReadIOPSMax=/dev/sda 1\n".repeat(2000));
+        let (_folder, root) = host(&[("etc/systemd/system/a.service", &text)]);
+        assert!(of(&root, "a.service").is_err());
     }
 
     #[test]

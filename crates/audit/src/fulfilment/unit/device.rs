@@ -1,5 +1,8 @@
 //! Limits of I/O for a device.
 
+use std::collections::HashSet;
+use std::path::Path;
+
 use crate::fulfilment::wanted::Wanted;
 use crate::fulfilment::{Asked, Target};
 use crate::rule::Host;
@@ -28,6 +31,23 @@ pub(super) const LIMITS: [Limit; 4] = [
     Limit { setting: "IOReadIOPSMax", key: "riops", on_v1: None },
     Limit { setting: "IOWriteIOPSMax", key: "wiops", on_v1: None },
 ];
+
+/// Whether a setting is such a limit by the path of something else than a device.
+pub(super) fn is_of_file(key: &str, value: &str) -> bool {
+    let key = key.strip_prefix("Startup").unwrap_or(key);
+    let is_limit = LIMITS.iter().any(|limit| limit.setting == key);
+    is_limit && !value.is_empty() && !value.starts_with("/dev/")
+}
+
+/// Of the lines of a limit the last for each path: systemd replaces the number of an equal one (`path_equal`).
+pub(super) fn last_of_each(lines: &[String]) -> impl Iterator<Item = &str> {
+    let mut paths = HashSet::new();
+    let lines = lines.iter().rev().map(String::as_str);
+    let mut last: Vec<&str> =
+        lines.filter(|line| paths.insert(line.split_whitespace().next().map(Path::new))).collect();
+    last.reverse();
+    last.into_iter()
+}
 
 impl Limit {
     pub(super) fn asked(&self, host: &Host, text: &str) -> Asked {
@@ -72,7 +92,7 @@ fn device(host: &Host, path: &str) -> Option<String> {
     if let Some(name) = path.strip_prefix("/dev/") {
         return Some(below(host, host.disk_named(name)?));
     }
-    let is_above = |mount: &str| std::path::Path::new(path).starts_with(mount);
+    let is_above = |mount: &str| Path::new(path).starts_with(mount);
     let mounts = disks.iter().flat_map(|disk| disk.mounted.iter().map(move |on| (on, disk)));
     let (_, disk) =
         mounts.filter(|(mount, _)| is_above(mount)).max_by_key(|(mount, _)| mount.len())?;

@@ -28,10 +28,10 @@ const KEYS: [&str; 19] = [
 
 /// All assignments in the sections of resources, in order.
 pub(super) fn assignments(text: &str) -> Vec<(String, String)> {
-    let text = text.replace("\\\n", " ");
     let mut is_ours = false;
     let mut found = Vec::new();
-    for line in text.lines().map(str::trim) {
+    let lines = joined(text);
+    for line in lines.iter().map(|line| line.trim()) {
         if let Some(section) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             is_ours = SECTIONS.contains(&section);
         } else if let Some((key, value)) = line.split_once('=').filter(|_| is_ours)
@@ -41,6 +41,26 @@ pub(super) fn assignments(text: &str) -> Vec<(String, String)> {
         }
     }
     found
+}
+
+/// Lines with those that they continue on. Comments are left out first, also between the two (`config_parse`, src/shared/conf-parser.c).
+fn joined(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut begun: Option<String> = None;
+    for line in text.lines().filter(|line| !line.trim_start().starts_with(['#', ';'])) {
+        let mut whole = begun.take().unwrap_or_default();
+        whole.push_str(line);
+        let slashes = line.len() - line.trim_end_matches('\\').len();
+        if slashes % 2 == 0 {
+            lines.push(whole);
+            continue;
+        }
+        whole.pop();
+        whole.push(' ');
+        begun = Some(whole);
+    }
+    lines.extend(begun);
+    lines
 }
 
 /// Of the text of a unit's file the settings of resources, `CPUWeight=200`, in order: all that a snapshot keeps of it.
@@ -64,5 +84,12 @@ mod tests {
         let kept = ["CPUWeight=200", "StartupCPUWeight=500", "CPUWeight=", "MemoryMax=1G"];
         assert_eq!(unit_settings(text), kept);
         assert!(KEYS.is_sorted());
+    }
+
+    #[test]
+    fn a_comment_neither_continues_nor_ends_a_line() {
+        let text = "[Service]\n# was \\\nCPUWeight=200\nMemoryMax=\\\n  ; half\n1G\n; x\\\nTasksMax=5\\\\\nCPUQuota=7%\\\n";
+        let kept = ["CPUWeight=200", "MemoryMax=1G", "TasksMax=5\\\\", "CPUQuota=7%"];
+        assert_eq!(unit_settings(text), kept);
     }
 }

@@ -1,8 +1,10 @@
 //! Where the files of units are (systemd.unit(5), "Unit File Load Path").
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use assay_kernel::{Entries, Root};
+use rustix::io::Errno;
 
 /// Folders of the system's units; a file hides those of its name in later ones.
 const FOLDERS: [&str; 13] = [
@@ -37,11 +39,16 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub(super) fn new(root: &Root) -> Self {
-        let folders = FOLDERS.into_iter().filter_map(|path| Some((path, root.entries(path).ok()?)));
-        let mut search = Self { folders: folders.collect(), aliases: HashMap::new() };
+    /// # Errors
+    /// A folder cannot be read: what it sets, or hides, is not known.
+    pub(super) fn new(root: &Root) -> Result<Self, String> {
+        let mut folders = Vec::new();
+        for path in FOLDERS {
+            folders.extend(listed(root, path)?.map(|entries| (path, entries)));
+        }
+        let mut search = Self { folders, aliases: HashMap::new() };
         search.aliases = search.find_aliases(root);
-        search
+        Ok(search)
     }
 
     /// Drop-ins for another name of a unit, which is a link to its file, count as its own.
@@ -78,15 +85,14 @@ impl Search {
         Ok(Place::Missing)
     }
 
-    /// The unit's drop-ins, by name: of two with the same one the file of the earlier folder counts, and in it that of the longer name.
+    /// The unit's drop-ins, by name: of two with the same one that for the unit's own name, or a shorter one, counts before that for another
+    /// name, then the file of the earlier folder, and in it that of the longer name.
     pub(super) fn drop_ins(&self, root: &Root, name: &str) -> Result<Vec<String>, String> {
-        let names: Vec<String> = std::iter::once(name.to_owned())
-            .chain(self.aliases.get(name).into_iter().flatten().cloned())
-            .flat_map(|name| names_of_folders(&name))
-            .collect();
-        let mut found: BTreeMap<String, String> = BTreeMap::new();
+        let aliases = self.aliases.get(name).into_iter().flatten().map(String::as_str);
         let kind = name.rsplit('.').next().unwrap_or_default().to_owned();
-        for names in [names, vec![kind]] {
+        let passes = std::iter::once(name).chain(aliases).map(names_of_folders).chain([vec![kind]]);
+        let mut found: BTreeMap<String, String> = BTreeMap::new();
+        for names in passes {
             for (path, entries) in &self.folders {
                 let has = |name: &&String| {
                     entries.directories.binary_search(&format!("{name}.d")).is_ok()
@@ -115,6 +121,21 @@ impl Search {
     }
 }
 
+/// What is in a folder, if it exists. What cannot be read may well hold something.
+fn listed(root: &Root, path: &str) -> Result<Option<Entries>, String> {
+    let on_the_way = || Path::new(path).ancestors().filter(|part| part.parent().is_some());
+    let leads_out = |part: &Path| root.link(part).is_ok_and(|to| to.starts_with('/'));
+    if !root.is_real() && on_the_way().any(leads_out) {
+        return Err(format!("{path}: a link leads out of the root that is looked at"));
+    }
+    let dangles = |part: &Path| root.link(part).is_ok() && !root.exists(part);
+    match root.entries(path) {
+        Ok(entries) => Ok(Some(entries)),
+        Err(error) if error.is(Errno::NOENT) && !on_the_way().any(dangles) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 fn has_file(entries: &Entries, name: &str) -> bool {
     entries.others.binary_search_by(|one| one.as_str().cmp(name)).is_ok()
 }
@@ -126,20 +147,34 @@ fn template(name: &str) -> Option<String> {
     (!instance.is_empty()).then(|| format!("{prefix}@.{kind}"))
 }
 
-/// Whose drop-ins a unit has: its own, those of its template, and of `a-b.service` those of `a-.service`.
+/// Whose drop-ins a unit has, in the order in which systemd looks for them (`unit_file_find_dirs`, src/shared/dropin.c): its own, those of
+/// its template, and of `a-b.service` those of `a-.service`, each with those of its own template and shorter names.
 fn names_of_folders(name: &str) -> Vec<String> {
-    let mut names = vec![name.to_owned()];
-    names.extend(template(name));
-    let end = name.find('@').or_else(|| name.rfind('.')).unwrap_or(name.len());
-    let (mut prefix, rest) = name.split_at(end);
-    while let Some((shorter, _)) = prefix.trim_end_matches('-').rsplit_once('-') {
-        if shorter.is_empty() {
-            break;
-        }
-        prefix = &prefix[..=shorter.len()];
-        names.push(format!("{prefix}{rest}"));
-    }
+    let mut names = Vec::new();
+    add_names(name, &mut names);
     names
+}
+
+fn add_names(name: &str, names: &mut Vec<String>) {
+    if names.iter().any(|known| known == name) {
+        return;
+    }
+    names.push(name.to_owned());
+    let template = template(name);
+    let end = name.find('@').or_else(|| name.rfind('.')).unwrap_or(name.len());
+    let (prefix, rest) = name.split_at(end);
+    // That of a template has no instance.
+    let rest = rest.strip_prefix("@.").map_or_else(|| rest.to_owned(), |kind| format!(".{kind}"));
+    let shorter = shorter(prefix).map(|prefix| format!("{prefix}{rest}"));
+    [template, shorter].into_iter().flatten().for_each(|name| add_names(&name, names));
+}
+
+/// `a-` of `a-b`, and of `a-b-` too.
+fn shorter(prefix: &str) -> Option<&str> {
+    let dash = |text: &str| text.rfind('-').filter(|at| *at > 0);
+    let last = dash(prefix)?;
+    let last = if last + 1 < prefix.len() { last } else { dash(prefix.get(..last)?)? };
+    prefix.get(..=last)
 }
 
 /// What a path of a unit leads to. A link is followed within the folders of units: elsewhere may be a server of NFS that does not answer.
@@ -174,8 +209,15 @@ mod tests {
         );
         assert_eq!(
             names_of_folders("a-b@1.service"),
-            ["a-b@1.service", "a-b@.service", "a-@1.service"]
+            ["a-b@1.service", "a-b@.service", "a-.service", "a-@1.service", "a-@.service"]
         );
+        assert_eq!(
+            names_of_folders("a-b--.service"),
+            ["a-b--.service", "a-b-.service", "a-.service"]
+        );
+        // Each name once, however many lead to it.
+        let many = format!("{}@1.service", "a-".repeat(100));
+        assert!(names_of_folders(&many).len() <= 300);
         assert_eq!(names_of_folders("user-1000.slice"), ["user-1000.slice", "user-.slice"]);
         for name in ["-.slice", "a.service", "a"] {
             assert_eq!(names_of_folders(name), [name]);
