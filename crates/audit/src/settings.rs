@@ -1,5 +1,7 @@
 //! Which files of a group say something else than those of a new group.
 
+use assay_facts::owner;
+
 use crate::conversion::systemd;
 use crate::tree::Node;
 use crate::value::{Bound, bandwidth, bound, weight};
@@ -122,8 +124,7 @@ fn is_usual_of_systemd(node: Node, text: &str) -> bool {
 
 /// Whether the last name of a path is that of a unit of systemd which has a group.
 pub(crate) fn is_unit(path: &str) -> bool {
-    const KINDS: [&str; 6] = [".slice", ".service", ".scope", ".mount", ".swap", ".socket"];
-    KINDS.iter().any(|kind| path.ends_with(kind))
+    path.rsplit('/').next().is_some_and(owner::is_unit)
 }
 
 /// Whether a file of a new group says this.

@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 
 pub use delegated::{Claimant, Delegated, Ranks, WrittenClaimant};
 use slurm::Slurm;
-use unit::{is_unit, unescape};
+pub use unit::{is_unit, unit_of_system};
+
+use unit::unescape;
 
 /// The owner of a control group.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -35,6 +35,19 @@ struct Grids {
     judged: Grid,
 }
 
+/// The events and the window are to be so much of the same seconds.
+pub(crate) const COVERS: f64 = 0.8;
+
+/// The part of these that may precede the judged window. A warm-up that is found in the data has up to a fifth, in
+/// whole steps.
+const MOST_WARM_UP: f64 = 0.25;
+
+/// Whether the events' group is this group of a promise or one inside it: only the innermost groups have threads of
+/// their own, so events name these.
+pub(crate) fn is_part(group: &str, of: &str) -> bool {
+    group.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 impl<'r> Repeat<'r> {
     /// Determines the window and resamples every measure with a promise, as the given quantity.
     pub(crate) fn new(
@@ -131,6 +144,20 @@ impl<'r> Repeat<'r> {
             let why = self.record.not_available.get("evidence");
             why.cloned().unwrap_or_else(|| "the run recorded no evidence".to_owned())
         })
+    }
+
+    /// Seconds from the common start to the end.
+    pub(crate) fn common_s(&self) -> f64 {
+        self.end_ns.saturating_sub(self.record.all_released_ns) as f64 * 1e-9
+    }
+
+    /// Whether events of so many seconds are about the judged ones. They count from the common start on, and what happened in a
+    /// long warm-up moved no share after it.
+    pub(crate) fn is_covered_by(&self, seconds: f64) -> bool {
+        let window = self.common_s();
+        seconds >= COVERS * window
+            && seconds * COVERS <= window
+            && self.warm_up_s <= MOST_WARM_UP * window
     }
 
     /// The table of a source, or why it is missing.

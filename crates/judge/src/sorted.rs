@@ -25,6 +25,21 @@ impl<'t> Sorted<'t> {
         Some(Self { table, rows })
     }
 
+    /// The readings of one counter of the subject with this index; none without such a counter.
+    pub(crate) fn series(&self, subject: usize, column: &str) -> Series {
+        let Some(column) = self.table.column(column) else { return Vec::new() };
+        let reading = |&row: &u32| {
+            let row = row as usize;
+            Some((*self.table.time_ns.get(row)?, (*column.values.get(row)?)? as f64))
+        };
+        self.rows.get(subject).into_iter().flatten().filter_map(reading).collect()
+    }
+
+    /// Its subjects, by their index.
+    pub(crate) fn subjects(&self) -> &'t [String] {
+        &self.table.subjects
+    }
+
     /// Source of the table.
     pub(crate) fn source(&self) -> &'t str {
         &self.table.source

@@ -32,6 +32,7 @@ struct Page<'a> {
 }
 
 /// A page that is nothing but sections.
+#[derive(Serialize)]
 struct Sections<'a> {
     command: &'static str,
     host: String,
@@ -45,17 +46,11 @@ impl Sections<'_> {
     fn html(self) -> Result<String, Error> {
         #[derive(Serialize)]
         struct Page<'a> {
-            command: &'static str,
-            host: String,
-            taken_at: &'a str,
-            question: &'static str,
-            about: Vec<Fact>,
-            sections: Vec<Section>,
+            #[serde(flatten)]
+            sections: Sections<'a>,
             code: Code,
         }
-        let Self { command, host, taken_at, question, about, sections } = self;
-        let code = Code::without_scripts();
-        filled("sections.html", Page { command, host, taken_at, question, about, sections, code })
+        filled("sections.html", Page { sections: self, code: Code::without_scripts() })
     }
 }
 

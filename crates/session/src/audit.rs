@@ -39,6 +39,7 @@ use jiff::Timestamp;
 use crate::code::Code;
 use crate::error::Error;
 use crate::load::MOST_TEXT;
+use systemd::Systemd;
 
 pub use contended::watch_audit;
 pub use metrics::Metrics;
@@ -70,12 +71,13 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
         groups::read(root, &owners, hierarchy);
     }
     let names::Found { names, delegated } = names::read(&owners, &hierarchies);
-    let units::Found { units, left_out: units_left_out } = units::read(root, &hierarchies);
+    let systemd = Systemd::find(root);
+    let units::Found { units, left_out: units_left_out } = units::read(root, systemd, &hierarchies);
     Ok(Snapshot {
         schema: SCHEMA,
         taken_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         machine: machine::read(root),
-        kubelet: kubelet::read(root, &owners, &hierarchies),
+        kubelet: kubelet::read(root, systemd, &owners, &hierarchies),
         hierarchies,
         disks: disks::read(root),
         names,

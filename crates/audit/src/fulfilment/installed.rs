@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::owner::Owner;
+use assay_facts::owner::{Owner, unit_of_system};
 
 use super::unit::Unit;
 use super::wanted::Wanted;
@@ -49,11 +49,8 @@ fn groups<'h>(host: &'h Host) -> BTreeMap<&'h str, &'h str> {
     }
     for node in host.trees.iter().flat_map(Tree::nodes) {
         let path = node.path();
-        let Some((above, name)) = path.rsplit_once('/') else { continue };
-        let of_systemd = above.split('/').skip(1).all(|part| part.ends_with(".slice"));
-        if !of_systemd || !host.snapshot.units.contains_key(name) {
-            continue;
-        }
+        let name = unit_of_system(path).filter(|name| host.snapshot.units.contains_key(*name));
+        let Some(name) = name else { continue };
         // A user's own groups may have any name.
         if !matches!(owner::unnamed(host.snapshot, path), Some(Owner::Unit { .. })) {
             continue;

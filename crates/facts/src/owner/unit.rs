@@ -5,8 +5,18 @@ use std::borrow::Cow;
 /// Kinds of units that have a group.
 const KINDS: [&str; 6] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
 
-pub(super) fn is_unit(name: &str) -> bool {
+/// Whether this is the name of a unit that has a group.
+#[must_use]
+pub fn is_unit(name: &str) -> bool {
     KINDS.iter().any(|kind| name.len() > kind.len() && name.ends_with(kind))
+}
+
+/// The unit whose group this is, if only slices are above it: then the system's manager made it, and no user's or container's.
+#[must_use]
+pub fn unit_of_system(path: &str) -> Option<&str> {
+    let (above, name) = path.rsplit_once('/')?;
+    let is_ours = above.split('/').skip(1).all(|part| part.ends_with(".slice"));
+    (is_ours && is_unit(name)).then_some(name)
 }
 
 /// `\x2d` is a dash. What gives no text stays as it is, and so does what gives a newline or another control character: the

@@ -152,10 +152,7 @@ impl Measured {
     /// What was recorded of a repeat, for these groups on the disk with this device; `None` without evidence.
     pub(super) fn new(repeat: &Repeat<'_>, names: &[String], device: Option<&str>) -> Option<Self> {
         let evidence = repeat.evidence().ok()?;
-        let window = repeat.end_ns.saturating_sub(repeat.record.all_released_ns) as f64 * 1e-9;
-        let covers = evidence.seconds >= COVERS * window && evidence.seconds * COVERS <= window;
-        // Events count from the common start on, and what happened in a long warm-up moved no share after it.
-        let covers = covers && repeat.warm_up_s <= MOST_WARM_UP * window;
+        let covers = repeat.is_covered_by(evidence.seconds);
         let or_short =
             || covers.then_some(()).ok_or_else(|| "the events do not cover the window".to_owned());
         Some(Self {
@@ -176,19 +173,6 @@ impl Measured {
         waits.iter().all(|wait| !wait.is_doubtful).then_some(waits)
     }
 }
-
-/// Whether the events' group is this group of a promise or one inside it: only the innermost groups have threads of
-/// their own, so events name these.
-fn is_part(group: &str, of: &str) -> bool {
-    group.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// The events and the window are to be so much of the same seconds.
-const COVERS: f64 = 0.8;
-
-/// The part of these that may precede the judged window. A warm-up that is found in the data has up to a fifth, in
-/// whole steps.
-const MOST_WARM_UP: f64 = 0.25;
 
 #[cfg(test)]
 mod tests;

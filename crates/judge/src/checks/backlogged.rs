@@ -5,9 +5,12 @@
 //! has no request in the queue, but that is how shares break, not a reason to doubt the
 //! measurement.
 
+use std::cell::LazyCell;
+
 use assay_run_folder::WorkloadResult;
 use assay_verdict::wording::{percent, some_of};
 
+use super::blocked::Busiest;
 use super::{Evidence, Finding, Scope, ValidityCheck, blocked, each_repeat, held_back, in_front};
 use crate::bfq_request_cap::{self, Cap};
 use crate::queue::{Queue, requests_outstanding};
@@ -76,8 +79,10 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
         return None;
     }
     let mut least = [f64::INFINITY; SHOWN_BY.len()];
+    let samples = LazyCell::new(|| Busiest::new(repeat));
     for result in &repeat.record.workloads {
-        let (way, part) = always_wanted(evidence, repeat, queue, result)?;
+        let wanted = always_wanted(evidence, repeat, queue, result, || LazyCell::force(&samples));
+        let (way, part) = wanted?;
         // Threads may sleep in io_submit(2) for other reasons where no cap binds.
         if way == BLOCKED && !is_capped {
             return None;
@@ -107,11 +112,12 @@ const SHOWN_BY: [&str; 3] = [
 const BLOCKED: usize = 2;
 
 /// The first way that shows it, and for which part of the time.
-fn always_wanted(
+fn always_wanted<'r: 's, 's>(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,
     queue: &Queue,
     result: &WorkloadResult,
+    samples: impl Fn() -> &'s Busiest<'r>,
 ) -> Option<(usize, f64)> {
     let (trial, group) = (evidence.trial, result.group.as_str());
     let kept = || {
@@ -120,7 +126,7 @@ fn always_wanted(
         Some(part_outstanding(requests_outstanding(result)?, f64::from(workload.io.outstanding?)))
     };
     let in_front = || in_front::waiting(trial, repeat, &queue.device, group);
-    let blocked = || blocked::at_least(trial, repeat, &queue.device, group);
+    let blocked = || blocked::at_least(trial, repeat, &samples, &queue.device, group);
     let ways: [&dyn Fn() -> Option<f64>; SHOWN_BY.len()] = [&kept, &in_front, &blocked];
     let shown = |(way, part): (usize, &&dyn Fn() -> Option<f64>)| {
         part().filter(|part| *part >= ALL_THE_TIME).map(|part| (way, part))

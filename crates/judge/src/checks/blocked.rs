@@ -4,19 +4,18 @@
 //! Latencies do not show that of a starved group: they are those of completed requests, and one that waits for seconds completes
 //! after the window, or its thread sleeps in io_submit(2) with a part of its requests not submitted.
 
+use std::collections::HashMap;
+
 use assay_blame::{Answer, DiskAnswer, DiskGroup, OTHER_GROUPS, Verdict};
 use assay_facts::Available;
-use assay_run_folder::{Table, TrialRecord};
+use assay_run_folder::TrialRecord;
 
-use super::in_front::{COVERS, is_part};
-use crate::repeat::Repeat;
+use crate::repeat::{Repeat, is_part};
+use crate::sorted::Sorted;
 
 /// A thread that always waits for the disk has one request or more on their way. Seen are fewer: a wait for a place that is not
 /// over at the end is missing, and a starved group waits for seconds (0.67 were seen).
 const ON_ITS_WAY: f64 = 0.5;
-
-/// The warm-up may be so much of what events cover.
-const MOST_WARM_UP: f64 = 0.25;
 
 /// A thread whose last row is older than this has slept since, or been kept from running.
 const RECENT_NS: u64 = 500_000_000;
@@ -24,9 +23,10 @@ const RECENT_NS: u64 = 500_000_000;
 /// The part of the time in which every thread of the group waited for its requests or for a place, at least; `None` where a
 /// workload may pause by itself, where it is not known how long its threads ran and waited for a CPU, or where the disk had no
 /// requests of it for which they may have waited.
-pub(super) fn at_least(
+pub(super) fn at_least<'r: 's, 's>(
     trial: &TrialRecord,
     repeat: &Repeat<'_>,
+    samples: impl FnOnce() -> &'s Busiest<'r>,
     device: &str,
     group: &str,
 ) -> Option<f64> {
@@ -39,7 +39,7 @@ pub(super) fn at_least(
         return None;
     }
     let (used_ns, seconds) = repeat.growth("cpu", group, &["usage_ns"]).ok()?;
-    let busy = by_events(repeat, group).or_else(|| by_samples(repeat, group))?;
+    let busy = by_events(repeat, group).or_else(|| samples().of(group))?;
     // Switches that were not shown are missing in events, and no thread ran for longer than its group.
     Some((1.0 - busy.max(used_ns * 1e-9 / seconds)).max(0.0))
 }
@@ -67,7 +67,7 @@ fn has_requests(
     };
     let own = disk.groups.iter().filter(|part| is_part(&part.group, name));
     let all: f64 = own.map(|part| on_their_way(disk, part)).sum();
-    (disk.verdict == Verdict::Valid && covers(repeat, disk.seconds))
+    (disk.verdict == Verdict::Valid && repeat.is_covered_by(disk.seconds))
         .then_some(all >= ON_ITS_WAY * groups as f64)
 }
 
@@ -78,18 +78,6 @@ fn on_their_way(disk: &DiskAnswer, group: &DiskGroup) -> f64 {
     outside + group.mean_queued + group.mean_in_device
 }
 
-/// Whether events of so many seconds are about the judged ones.
-fn covers(repeat: &Repeat<'_>, seconds: f64) -> bool {
-    let window = window_s(repeat);
-    seconds >= COVERS * window
-        && seconds * COVERS <= window
-        && repeat.warm_up_s <= MOST_WARM_UP * window
-}
-
-fn window_s(repeat: &Repeat<'_>) -> f64 {
-    repeat.end_ns.saturating_sub(repeat.record.all_released_ns) as f64 * 1e-9
-}
-
 /// How many threads of the group ran or waited for a CPU on average, by events: no thread did for longer.
 fn by_events(repeat: &Repeat<'_>, group: &str) -> Option<f64> {
     let Available::Value(answers) = &repeat.evidence().ok()?.cpu else { return None };
@@ -98,50 +86,63 @@ fn by_events(repeat: &Repeat<'_>, group: &str) -> Option<f64> {
         // Where the two differ, the parts are in doubt, and not that there was no more.
         let waited = answer.waited_ns.max(answer.run_delay_ns) + answer.events.dropped_ns;
         // What events do not cover may have been spent so.
-        let unseen = (window_s(repeat) - answer.seconds).max(0.0) / window_s(repeat);
+        let unseen = (repeat.common_s() - answer.seconds).max(0.0) / repeat.common_s();
         let all = (waited + ran?) as f64 * 1e-9 / answer.seconds + unseen;
-        covers(repeat, answer.seconds).then_some(all)
+        repeat.is_covered_by(answer.seconds).then_some(all)
     };
     let mut own = answers.iter().filter(|answer| is_part(&answer.target, group)).peekable();
     own.peek()?;
     own.map(busy).sum()
 }
 
-/// The part of the time for which the busiest thread did, by the samples of each (`GROUP:COMMAND:PID:TID`), which has a row
-/// whenever it has run; `None` unless they have all threads of the group.
-fn by_samples(repeat: &Repeat<'_>, group: &str) -> Option<f64> {
-    let missing = &repeat.record.not_available;
-    if ["threads", "threads.beyond"].iter().any(|source| missing.contains_key(*source)) {
-        return None;
+/// The part of the time for which the busiest thread of each group ran or waited for a CPU, by the samples of each thread
+/// (`GROUP:COMMAND:PID:TID`), which has a row whenever it has run; `None` of a group of which not all threads are known.
+#[derive(Debug, Default)]
+pub(super) struct Busiest<'r>(HashMap<&'r str, Option<f64>>);
+
+impl<'r> Busiest<'r> {
+    /// All groups at once: the samples are many.
+    pub(super) fn new(repeat: &Repeat<'r>) -> Self {
+        let missing = &repeat.record.not_available;
+        let seconds = repeat.end_ns.saturating_sub(repeat.start_ns) as f64 * 1e-9;
+        let is_whole =
+            !["threads", "threads.beyond"].iter().any(|source| missing.contains_key(*source));
+        let table = repeat.table("threads").ok().filter(|_| is_whole && seconds > 0.0);
+        let Some(table) = table else { return Self::default() };
+        let mut of_groups = HashMap::new();
+        for (subject, name) in table.subjects().iter().enumerate() {
+            let busy = of_thread(repeat, &table, subject).map(|ns| ns / seconds * 1e-9);
+            let most = of_groups.entry(name.split(':').next().unwrap_or(name)).or_insert(Some(0.0));
+            *most = most.zip(busy).map(|(most, busy): (f64, f64)| most.max(busy));
+        }
+        Self(of_groups)
     }
-    let table = repeat.tables.iter().find(|table| table.source == "threads")?;
-    let is_own = |name: &&String| name.split(':').next().is_some_and(|own| is_part(own, group));
-    let mut own = table.subjects.iter().filter(is_own).peekable();
-    own.peek()?;
-    let seconds = repeat.end_ns.saturating_sub(repeat.start_ns) as f64 * 1e-9;
-    let busiest =
-        own.try_fold(0.0, |most: f64, name| Some(most.max(of_thread(repeat, table, name)?)));
-    busiest.filter(|_| seconds > 0.0).map(|ns| ns / seconds * 1e-9)
+
+    fn of(&self, group: &str) -> Option<f64> {
+        let mut own = self.0.iter().filter(|(name, _)| is_part(name, group)).peekable();
+        own.peek()?;
+        own.try_fold(0.0, |most: f64, (_, busy)| Some(most.max((*busy)?)))
+    }
 }
 
 /// For how many nanoseconds a thread ran or waited for a CPU; `None` where it ended, or may have waited since its last row.
-fn of_thread(repeat: &Repeat<'_>, table: &Table, name: &str) -> Option<f64> {
-    let until = |column: &str, time: u64| {
-        let rows = || table.series(name, column);
-        let before = rows().take_while(|(at, _)| *at <= time).last();
-        before.or_else(|| rows().next())
+fn of_thread(repeat: &Repeat<'_>, table: &Sorted<'_>, subject: usize) -> Option<f64> {
+    let [state, ran, waited] =
+        ["state", "run_ns", "wait_ns"].map(|column| table.series(subject, column));
+    let until = |series: &[(u64, f64)], time: u64| {
+        let after = series.partition_point(|(at, _)| *at <= time);
+        series.get(after.saturating_sub(1)).copied()
     };
-    let spent = |column: &str| {
-        let ((_, start), (_, end)) =
-            (until(column, repeat.start_ns)?, until(column, repeat.end_ns)?);
-        Some(end.saturating_sub(start) as f64)
+    let spent = |series: &[(u64, f64)]| {
+        let (start, end) = (until(series, repeat.start_ns)?, until(series, repeat.end_ns)?);
+        Some((end.1 - start.1).max(0.0))
     };
-    let (at, state) = until("state", repeat.end_ns)?;
+    let (at, state) = until(&state, repeat.end_ns)?;
+    let is = |letter: u8| state == f64::from(letter);
     // What starts the workload, or prepares it.
-    if state == u64::from(b'X') && at <= repeat.start_ns {
+    if is(b'X') && at <= repeat.start_ns {
         return Some(0.0);
     }
-    let sleeps = [b'S', b'D'].map(u64::from).contains(&state);
-    let runs = state == u64::from(b'R') && repeat.end_ns.saturating_sub(at) <= RECENT_NS;
-    (sleeps || runs).then_some(spent("run_ns")? + spent("wait_ns")?)
+    let runs = is(b'R') && repeat.end_ns.saturating_sub(at) <= RECENT_NS;
+    (is(b'S') || is(b'D') || runs).then_some(spent(&ran)? + spent(&waited)?)
 }

@@ -6,10 +6,7 @@ use assay_blame::{DiskAnswer, Verdict};
 use assay_facts::Available;
 use assay_run_folder::TrialRecord;
 
-use crate::repeat::Repeat;
-
-/// The events and the window are to be so much of the same seconds.
-pub(super) const COVERS: f64 = 0.8;
+use crate::repeat::{COVERS, Repeat, is_part};
 
 /// The part of the time for which each of a group's submitters waited for a place, on average; `None` without valid
 /// events of the disk with this device. A submitter that waits has nothing else to do, while a few waits of many
@@ -23,14 +20,8 @@ pub(super) fn waiting(
     let evidence = repeat.evidence().ok()?;
     let Available::Value(disks) = &evidence.disks else { return None };
     let disk = disks.iter().find(|answer| answer.disk == device)?;
-    let window = repeat.end_ns.saturating_sub(repeat.record.all_released_ns) as f64 * 1e-9;
-    let valid = disk.verdict == Verdict::Valid && disk.seconds >= COVERS * window;
+    let valid = disk.verdict == Verdict::Valid && disk.seconds >= COVERS * repeat.common_s();
     valid.then(|| of_group(disk, group) / submitters(trial, group))
-}
-
-/// Whether this is the group or one inside it.
-pub(super) fn is_part(name: &str, group: &str) -> bool {
-    name.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Threads that may wait for a place at once. Where they are not known, no more than requests outstanding.

@@ -6,6 +6,7 @@ use std::path::Path;
 use assay_audit::kubelet_settings;
 use assay_audit::snapshot::{Hierarchy, Kubelet, MAX_FILE, MAX_KUBELET_FILES};
 use assay_facts::Available;
+use assay_facts::owner::unit_of_system;
 use assay_files::{Dir, Error};
 use assay_host::Owners;
 use assay_kernel::Root;
@@ -26,11 +27,12 @@ const MOST: usize = 1000;
 /// The configuration of the kubelet in the group of `kubelet.service` that systemd made; nothing if there is none.
 pub(super) fn read(
     root: &Root,
+    systemd: Systemd,
     owners: &Owners,
     hierarchies: &[Hierarchy],
 ) -> Option<Available<Kubelet>> {
     let (mount, path) = group(owners, hierarchies)?;
-    let found = match Systemd::find(root) {
+    let found = match systemd {
         Systemd::None => return None,
         Systemd::Elsewhere(why) => Err(why.to_owned()),
         Systemd::Here => {
@@ -50,10 +52,7 @@ pub(super) fn read(
 
 /// The mount and path of its group. Where others than root may put processes, they may name any file in the arguments of one.
 fn group<'h>(owners: &Owners, hierarchies: &'h [Hierarchy]) -> Option<(&'h Path, &'h str)> {
-    let of_unit = |path: &str| {
-        let above = path.strip_suffix("/kubelet.service");
-        above.is_some_and(|above| above.split('/').skip(1).all(|part| part.ends_with(".slice")))
-    };
+    let of_unit = |path: &str| unit_of_system(path) == Some("kubelet.service");
     let mut groups = hierarchies.iter().flat_map(|hierarchy| {
         let paths = hierarchy.groups.iter().map(|group| group.path.as_str());
         paths.map(move |path| (hierarchy.mount.as_path(), path))
@@ -149,20 +148,10 @@ fn reason(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::audit::tests::host;
 
     fn words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()
-    }
-
-    fn host(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let root = Root::at(folder.path());
-        (folder, root)
     }
 
     #[test]

@@ -68,23 +68,10 @@ fn has_its_files(root: &Root) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::symlink;
 
-    use tempfile::TempDir;
-
     use super::*;
-
-    fn host(files: &[(&str, &str)]) -> (TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = folder.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let root = Root::at(folder.path());
-        (folder, root)
-    }
+    use crate::audit::tests::host;
 
     #[test]
     fn only_the_systemd_that_made_the_groups_is_asked() {

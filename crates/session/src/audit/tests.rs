@@ -194,7 +194,7 @@ fn without_control_groups_there_is_nothing_to_audit() {
 }
 
 /// A tree with a table of mounts and files, by path.
-fn host(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+pub(super) fn host(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = folder.path().join(path);

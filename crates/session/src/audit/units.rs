@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_audit::snapshot::{Hierarchy, MAX_FILE, MAX_UNIT_BYTES, MAX_UNITS, UnitFile};
 use assay_audit::unit_settings;
+use assay_facts::owner::unit_of_system;
 use assay_kernel::Root;
 
 use super::systemd::Systemd;
@@ -21,9 +22,9 @@ pub(super) struct Found {
 }
 
 /// The units of the systemd that made these groups; none if another program did.
-pub(super) fn read(root: &Root, hierarchies: &[Hierarchy]) -> Found {
+pub(super) fn read(root: &Root, systemd: Systemd, hierarchies: &[Hierarchy]) -> Found {
     let mut found = Found::default();
-    let search = match Systemd::find(root) {
+    let search = match systemd {
         Systemd::None => return found,
         Systemd::Elsewhere(why) => Err(why.to_owned()),
         Systemd::Here => Search::new(root),
@@ -35,7 +36,7 @@ pub(super) fn read(root: &Root, hierarchies: &[Hierarchy]) -> Found {
     let names: BTreeSet<&str> = hierarchies
         .iter()
         .flat_map(|hierarchy| &hierarchy.groups)
-        .filter_map(|group| unit_of(&group.path))
+        .filter_map(|group| unit_of_system(&group.path))
         .collect();
     let (mut left_out, mut bytes) = (Vec::new(), 0);
     for name in names {
@@ -65,15 +66,6 @@ fn summary(left_out: &[String]) -> Option<String> {
         1 => first,
         number => format!("{number} units; {first}"),
     })
-}
-
-/// The unit whose group this is: only slices are above it, so that the system's manager made it, and no user's or container's.
-fn unit_of(path: &str) -> Option<&str> {
-    const KINDS: [&str; 6] = [".service", ".slice", ".scope", ".socket", ".mount", ".swap"];
-    let (above, name) = path.rsplit_once('/')?;
-    let is_ours = above.split('/').skip(1).all(|part| part.ends_with(".slice"));
-    let is_unit = KINDS.iter().any(|kind| name.len() > kind.len() && name.ends_with(kind));
-    (is_ours && is_unit).then_some(name)
 }
 
 /// Files with settings, in the order in which systemd reads them.
@@ -108,15 +100,8 @@ mod tests {
 
     /// A host with systemd and these files.
     fn host(files: &[(&str, &str)]) -> (TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
         let managed = [("run/systemd/system/x", ""), ("proc/1/cgroup", "0::/init.scope\n")];
-        for (path, text) in managed.iter().chain(files) {
-            let path = folder.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let root = Root::at(folder.path());
-        (folder, root)
+        crate::audit::tests::host(&[&managed[..], files].concat())
     }
 
     fn link(folder: &Path, from: &str, to: &str) {
@@ -197,21 +182,21 @@ mod tests {
         let why = |from: &str, to: &str| {
             let (folder, root) = host(&[unit]);
             link(folder.path(), from, to);
-            read(&root, &[]).left_out
+            read(&root, Systemd::find(&root), &[]).left_out
         };
         assert_eq!(why("etc/systemd/system.attached/a.service", "x"), None);
         // A disk that is not mounted.
         assert!(why("etc/systemd/system", "none").unwrap().contains("/etc/systemd/system"));
         assert!(why("etc/systemd", "none/here").unwrap().contains("/etc/systemd"));
         let (_folder, root) = host(&[unit, ("etc/systemd/system", "a file")]);
-        assert!(read(&root, &[]).left_out.is_some());
+        assert!(read(&root, Systemd::find(&root), &[]).left_out.is_some());
     }
 
     #[test]
     fn links_do_not_lead_out_of_another_root() {
         let (folder, root) = host(&[("x", "")]);
         link(folder.path(), "usr/lib/systemd/system", "/etc");
-        assert!(read(&root, &[]).left_out.unwrap().contains("leads out of"));
+        assert!(read(&root, Systemd::find(&root), &[]).left_out.unwrap().contains("leads out of"));
     }
 
     #[test]
@@ -223,10 +208,10 @@ mod tests {
 
     #[test]
     fn units_are_those_below_slices_alone() {
-        assert_eq!(unit_of("/a.slice/a-b.slice/c.service"), Some("c.service"));
-        assert_eq!(unit_of("/init.scope"), Some("init.scope"));
+        assert_eq!(unit_of_system("/a.slice/a-b.slice/c.service"), Some("c.service"));
+        assert_eq!(unit_of_system("/init.scope"), Some("init.scope"));
         for path in ["/", "/a", "/user.slice/user@1.service/a.service", "/x/a.service", "/.slice"] {
-            assert_eq!(unit_of(path), None, "{path}");
+            assert_eq!(unit_of_system(path), None, "{path}");
         }
     }
 }

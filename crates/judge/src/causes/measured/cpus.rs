@@ -3,7 +3,8 @@
 use assay_blame::{Answer, CpuPart, Culprit, Evidence, Part, Verdict};
 use assay_facts::Available;
 
-use super::{CpuWait, OnCpu, is_part};
+use super::{CpuWait, OnCpu};
+use crate::repeat::is_part;
 
 /// Percent of the waiting of unknown class with which nothing is said of any class.
 const MOST_UNSEEN: f64 = 5.0;

@@ -3,7 +3,8 @@
 use assay_blame::{Bfq, Bond, DiskAnswer, DiskGroup, OTHER_GROUPS, Verdict};
 use assay_facts::Available;
 
-use super::{DiskUse, GroupRequests, is_part};
+use super::{DiskUse, GroupRequests};
+use crate::repeat::is_part;
 
 /// What these groups did on the disk with this device, or why it is not known.
 pub(super) fn requests(
