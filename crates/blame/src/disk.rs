@@ -7,6 +7,7 @@
 mod bfq;
 mod bfq_counted;
 mod counted;
+mod layout;
 mod new;
 mod text;
 
@@ -18,6 +19,7 @@ use crate::waits::Waits;
 pub use bfq::{Bfq, BfqGroup, Bond, Injected};
 pub use bfq_counted::BfqCounted;
 pub use counted::{DiskCost, DiskCounted, GroupCounted, MemberCounted};
+pub use layout::Layout;
 pub use new::{DiskNames, DiskWindow};
 pub use text::disk_text;
 

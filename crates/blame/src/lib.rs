@@ -18,7 +18,7 @@ pub use counted::{Counted, CountedCpu, LongWait, Memory, Segment, Shape, Target}
 pub use culprit::{Culprit, FIRST_GROUP, GROUPS, Names, OWN};
 pub use disk::{
     Bfq, BfqCounted, BfqGroup, Bond, DISK_SCHEMA, DISK_TOLERANCE, DISKS, DiskAnswer, DiskCost,
-    DiskCounted, DiskEvents, DiskGroup, DiskNames, DiskWindow, GroupCounted, Injected,
+    DiskCounted, DiskEvents, DiskGroup, DiskNames, DiskWindow, GroupCounted, Injected, Layout,
     MemberCounted, OTHER_GROUPS, PlaceWait, ROOT_GROUP, Served, Stage, TAGS, disk_text,
 };
 pub use evidence::{EVIDENCE_SCHEMA, Evidence};

@@ -95,8 +95,13 @@ struct request {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* crates/blame/src/disk/bfq_counted.rs has the same numbers. */
-enum { DISKS = 8, MEMBERS = 32, CLASSES = 512, CACHE = 4096, QUEUES = 1024, WAKERS = 4096 };
+/* crates/blame/src/disk/layout.rs and bfq_counted.rs have the same numbers. The first two are powers of two. */
+#ifndef MEMBERS
+#define MEMBERS 32 /* groups that are told apart at a disk */
+#define DISKS 8
+#endif
+enum { CLASSES = 512, CACHE = 4096, QUEUES = 1024, WAKERS = 4096 };
+enum { MOST_DISKS = 8 }; /* of the settings; user space names no more than DISKS */
 enum { WAIT_REQUEST = 1 << 2 }; /* enum bfqq_state_flags */
 enum { MAX_WEIGHT = 1000 * 1000 }; /* BFQ_MAX_WEIGHT times what low_latency raises it by, with room */
 enum { SERVICE_SHIFT = 22 }; /* block/bfq-wf2q.c: sectors / weight << 22 */
@@ -149,7 +154,7 @@ struct watched_disk {
 struct settings {
 	__u32 enabled;
 	__u32 disks; /* under BFQ */
-	struct watched_disk disk[DISKS];
+	struct watched_disk disk[MOST_DISKS];
 };
 
 #include "switched.h"
@@ -312,8 +317,8 @@ INLINE struct disk *disk_of(struct settings *s, struct request *rq)
 	struct disk *d;
 
 #pragma clang loop unroll(disable)
-	for (__u32 number = 0; number < DISKS; number++) {
-		struct watched_disk *w = &s->disk[BOUNDED(number, DISKS)];
+	for (__u32 number = 0; number < MOST_DISKS; number++) {
+		struct watched_disk *w = &s->disk[BOUNDED(number, MOST_DISKS)];
 		if (number < s->disks && w->major == (__u32)disk->major && w->minor == (__u32)disk->first_minor)
 			found = number;
 	}

@@ -7,7 +7,8 @@
 // Who was served: for each group H the disk has a clock that runs while requests of H are in the device, at H's part of
 // them. What H got while a request of G was queued is how far H's clock ran between insertion and issue, so a sum needs
 // the clocks only at these two moments: charged[G][H] -= clock of H, later += clock of H. Nothing is walked but the
-// groups that the disk has served.
+// groups that the disk has served; of more than 32 groups so few requests are charged, at random, that this takes no
+// longer.
 //
 // Events of one disk happen on several CPUs at once. Its clocks are advanced by whoever gets `lock`; who does not goes
 // on, since another CPU is advancing them at this moment. All else is added up atomically.
@@ -62,10 +63,15 @@ struct request {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* crates/blame/src/disk/counted.rs has the same numbers. */
+/* crates/blame/src/disk/layout.rs has the same numbers. Both are powers of two. */
+#ifndef MEMBERS
+#define MEMBERS 32 /* groups that are told apart at a disk */
+#define DISKS 8
+#endif
 enum {
-	DISKS = 8, SHARDS = 4, MEMBERS = 32, CLASSES = 512, BUCKETS = 32, QUEUES = 1024, BIOS = 65536,
-	TAGS = 65536, CPUS = 256,
+	SHARDS = 4, CLASSES = 512, BUCKETS = 32, QUEUES = 1024, BIOS = 65536, TAGS = 65536, CPUS = 256,
+	MOST_DISKS = 8, /* of the settings; user space names no more than DISKS */
+	CHUNK = 16, CHUNKS = MEMBERS / CHUNK,
 };
 enum stage { PLACE, PLUG, SCHEDULER, DEVICE, STAGES };
 
@@ -74,6 +80,9 @@ enum { ALLOCATION_NS = 20000 };
 
 /* Clocks count in parts of a nanosecond, since each group gets its part of it. */
 enum { FRACTION = 12 };
+
+/* A request is charged to at most so many groups, on average. */
+enum { CHARGED = 32 };
 
 /* What a group had of a disk, as counted by some of the CPUs. */
 struct group {
@@ -86,6 +95,7 @@ struct group {
 	__u64 allocated, allocated_since; /* how many now; sum of the times since when, and of what is over */
 	__u64 queued, queued_since;
 	__u64 in_device, in_device_since;
+	__u64 charging; /* of those queued now: the sum of what they count for */
 	__u64 time[STAGES];
 	__u64 lengths[STAGES][BUCKETS]; /* by the logarithm of the length in ns */
 };
@@ -104,6 +114,7 @@ struct disk {
 	__u32 member_of[CLASSES]; /* member + 1 */
 	__u64 clocks[MEMBERS]; /* what the device gave to a member */
 	__u64 idle; /* the clock that runs while the device is idle */
+	__s32 busy[CHUNKS]; /* requests in the device, of so many members each */
 	__u64 charged[MEMBERS][MEMBERS]; /* to the second while the first was in the scheduler */
 	__u64 charged_idle[MEMBERS];
 };
@@ -135,7 +146,7 @@ struct settings {
 	__u64 since; /* requests that started earlier are not ours */
 	__u32 enabled; /* programs do nothing until all are attached, and stop at the same moment */
 	__u32 disks; /* watched */
-	struct watched_disk disk[DISKS];
+	struct watched_disk disk[MOST_DISKS];
 };
 
 #include "switched.h"
@@ -147,7 +158,7 @@ struct asked {
 	__u64 full; /* `full` of the disk at that time */
 	__u32 member;
 	__s32 held; /* by its group at that time */
-	__u32 granted; /* disk << 8 | member + 1, while it has a place and its request has not been seen */
+	__u32 granted; /* disk << 16 | member + 1, while it has a place and its request has not been seen */
 	__u32 pad;
 };
 
@@ -167,6 +178,7 @@ struct known {
 	__u64 since; /* of the state */
 	__u32 state;
 	__u32 member;
+	__u64 counts; /* in `charged`: for so many requests, or 0 */
 };
 
 struct {
@@ -202,12 +214,14 @@ INLINE int number_of(struct settings *s, struct request_queue *q, struct gendisk
 	if ((known & ~15ull) == address && known)
 		return (known & 15) == 15 ? -1 : (int)(known & 15) - 1;
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < DISKS; i++) {
-		struct watched_disk *w = &s->disk[BOUNDED(i, DISKS)];
+	for (__u32 i = 0; i < MOST_DISKS; i++) {
+		struct watched_disk *w = &s->disk[BOUNDED(i, MOST_DISKS)];
 		if (i < s->disks && w->major == (__u32)disk->major && w->minor == (__u32)disk->first_minor)
 			found = i + 1;
 	}
 	*cached = address | found;
+	/* Read again, since the verifier would follow all that comes for each number. */
+	found = *(volatile __u64 *)cached & 15;
 	return found == 15 ? -1 : (int)found - 1;
 }
 
@@ -238,7 +252,33 @@ INLINE __u32 member_of(struct disk *d, struct bio *bio)
 	return member;
 }
 
-/* Lets the clocks run up to `now`. */
+/* Lets the clocks of all with requests in the device run on by this for each request. */
+INLINE void run_clocks(struct disk *d, __u64 each)
+{
+#pragma clang loop unroll(disable)
+	for (__u32 chunk = 0; chunk < CHUNKS; chunk++) {
+		if (d->busy[chunk] <= 0)
+			continue;
+#pragma clang loop unroll(disable)
+		for (__u32 i = chunk * CHUNK; i < (chunk + 1) * CHUNK; i++)
+			if (d->device[i] > 0)
+				d->clocks[i] += each * (__u32)d->device[i];
+	}
+}
+
+INLINE void count_in_device(struct disk *d, struct group *g, __u32 number, __s32 more)
+{
+	__u64 member = BOUNDED(number, MEMBERS);
+	ADD(d->device[member], more);
+	ADD(d->busy[member / CHUNK], more);
+	ADD(d->in_device, more);
+	ADD(g->in_device, (__s64)more);
+}
+
+/*
+ * Lets the clocks run up to `now`. Callers do this first of all: the verifier follows the loops once for each way that
+ * leads to them.
+ */
 INLINE void advance(struct disk *d, struct settings *s, __u32 number, __u64 now)
 {
 	__s64 passed;
@@ -250,16 +290,12 @@ INLINE void advance(struct disk *d, struct settings *s, __u32 number, __u64 now)
 	}
 	passed = now - (d->last ? d->last : s->since);
 	if (passed > 0) {
-		if (d->allocated >= (__s32)s->disk[BOUNDED(number, DISKS)].pool)
+		if (d->allocated >= (__s32)s->disk[BOUNDED(number, MOST_DISKS)].pool)
 			d->full += passed;
 		if (total <= 0) {
 			d->idle += (__u64)passed << FRACTION;
 		} else {
-			__u64 each = ((__u64)passed << FRACTION) / (__u32)total;
-#pragma clang loop unroll(disable)
-			for (__u32 i = 0; i < MEMBERS && i < d->members; i++)
-				if (d->device[i] > 0)
-					d->clocks[i] += each * (__u32)d->device[i];
+			run_clocks(d, ((__u64)passed << FRACTION) / (__u32)total);
 		}
 		d->last = now;
 	}
@@ -270,7 +306,7 @@ INLINE void advance(struct disk *d, struct settings *s, __u32 number, __u64 now)
 INLINE __u64 full_until(struct disk *d, struct settings *s, __u32 number, __u64 now)
 {
 	__u64 last = d->last;
-	int is_full = d->allocated >= (__s32)s->disk[BOUNDED(number, DISKS)].pool;
+	int is_full = d->allocated >= (__s32)s->disk[BOUNDED(number, MOST_DISKS)].pool;
 	return d->full + (is_full && now > last ? now - last : 0);
 }
 
@@ -290,20 +326,31 @@ INLINE void add_length(struct group *g, enum stage stage, __u64 ns)
 	ADD(g->lengths[stage][BOUNDED(bucket, BUCKETS)], 1);
 }
 
-/* Takes the clocks to (sign 1) or from (-1) what is charged for the queued requests of a member. */
-INLINE void charge(struct disk *d, __u32 member, __u64 sign)
+/* For how many requests the next one counts: each for itself, or one of several, by chance, for all of these. */
+INLINE __u64 counts(struct disk *d)
+{
+	__u32 of = MEMBERS > CHARGED ? (d->members + CHARGED - 1) / CHARGED : 1;
+	return of <= 1 ? 1 : bpf_get_prandom_u32() % of ? 0 : of;
+}
+
+/* Adds the clocks, so many times, to what is charged for the queued requests of a member. */
+INLINE void charge(struct disk *d, __u32 member, __u64 times)
 {
 	__u64 row = BOUNDED(member, MEMBERS);
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < MEMBERS && i < d->members; i++)
 		if (d->clocks[i])
-			ADD(d->charged[row][i], sign * d->clocks[i]);
-	ADD(d->charged_idle[row], sign * d->idle);
+			ADD(d->charged[row][i], times * d->clocks[i]);
+	ADD(d->charged_idle[row], times * d->idle);
 }
 
 INLINE void enter_scheduler(struct disk *d, struct group *g, struct known *k, __u64 now)
 {
-	charge(d, k->member, -1);
+	k->counts = counts(d);
+	if (k->counts) {
+		charge(d, k->member, -k->counts);
+		ADD(g->charging, k->counts);
+	}
 	ADD(g->queued, 1);
 	ADD(g->queued_since, now);
 	k->state = INSERTED;
@@ -312,16 +359,17 @@ INLINE void enter_scheduler(struct disk *d, struct group *g, struct known *k, __
 
 INLINE void leave_scheduler(struct disk *d, struct group *g, struct known *k)
 {
-	charge(d, k->member, 1);
+	if (k->counts) {
+		charge(d, k->member, k->counts);
+		ADD(g->charging, -k->counts);
+	}
 	ADD(g->queued, -1);
 	ADD(g->queued_since, -k->since);
 }
 
 INLINE void leave_device(struct disk *d, struct group *g, struct known *k)
 {
-	ADD(d->device[BOUNDED(k->member, MEMBERS)], -1);
-	ADD(d->in_device, -1);
-	ADD(g->in_device, -1);
+	count_in_device(d, g, k->member, -1);
 	ADD(g->in_device_since, -k->since);
 }
 
@@ -355,7 +403,7 @@ INLINE void evict(struct asked *a, __u64 now)
 {
 	__u32 granted = __sync_lock_test_and_set(&a->granted, 0);
 	if (granted)
-		leave_pool(disk_of(granted >> 8), granted >> 8, (granted & 0xff) - 1, now);
+		leave_pool(disk_of(granted >> 16), granted >> 16, (granted & 0xffff) - 1, now);
 }
 
 /* Whether the place of a bio was noted; it is not any more. */
@@ -398,7 +446,7 @@ INLINE void forget(struct disk *d, __u32 number, struct known *k, __u64 now)
 /* The entry of a request: with a scheduler its place is `internal_tag`, without one `tag`. */
 INLINE struct known *entry_of(struct settings *s, __u32 number, struct request *rq)
 {
-	struct watched_disk *w = &s->disk[BOUNDED(number, DISKS)];
+	struct watched_disk *w = &s->disk[BOUNDED(number, MOST_DISKS)];
 	__s32 tag = rq->internal_tag >= 0 ? rq->internal_tag : rq->tag;
 	__u32 queue = rq->mq_hctx->queue_num, at;
 
@@ -477,7 +525,7 @@ INLINE void got_place(struct settings *s, __u32 number, struct bio *bio, __u64 n
 	}
 	a->at = 0;
 	enter_pool(d, number, a->member, now);
-	a->granted = number << 8 | (a->member + 1);
+	a->granted = number << 16 | (a->member + 1);
 }
 
 SEC("tp_btf/block_getrq")
@@ -515,8 +563,10 @@ INLINE void note(struct disk *d, struct settings *s, __u32 number, struct known 
 INLINE void inserted(struct settings *s, __u32 number, struct request *rq, __u64 now)
 {
 	struct disk *d = disk_of(number);
-	struct known *k = entry_of(s, number, rq);
+	struct known *k;
 
+	advance(d, s, number, now);
+	k = entry_of(s, number, rq);
 	if (!k) {
 		ADD(d->dropped, 1);
 		return;
@@ -524,7 +574,6 @@ INLINE void inserted(struct settings *s, __u32 number, struct request *rq, __u64
 	/* It was requeued, and has been in the scheduler since. */
 	if (k->state == INSERTED && is_same(k, rq))
 		return;
-	advance(d, s, number, now);
 	note(d, s, number, k, rq, now);
 	enter_scheduler(d, group_of(number, k->member), k, now);
 }
@@ -542,14 +591,15 @@ int BPF_PROG(block_rq_insert, struct request *rq)
 INLINE void issued(struct settings *s, __u32 number, struct request *rq, __u64 now)
 {
 	struct disk *d = disk_of(number);
-	struct known *k = entry_of(s, number, rq);
+	struct known *k;
 	struct group *g;
 
+	advance(d, s, number, now);
+	k = entry_of(s, number, rq);
 	if (!k) {
 		ADD(d->dropped, 1);
 		return;
 	}
-	advance(d, s, number, now);
 	if (k->state == INSERTED && is_same(k, rq)) {
 		g = group_of(number, k->member);
 		leave_scheduler(d, g, k);
@@ -561,10 +611,8 @@ INLINE void issued(struct settings *s, __u32 number, struct request *rq, __u64 n
 	k->state = ISSUED;
 	k->since = now;
 	ADD(g->issued, 1);
-	ADD(g->in_device, 1);
 	ADD(g->in_device_since, now);
-	ADD(d->device[BOUNDED(k->member, MEMBERS)], 1);
-	ADD(d->in_device, 1);
+	count_in_device(d, g, k->member, 1);
 }
 
 SEC("tp_btf/block_rq_issue")
@@ -580,11 +628,15 @@ int BPF_PROG(block_rq_issue, struct request *rq)
 INLINE void completed(struct settings *s, __u32 number, struct request *rq, unsigned int bytes, __u64 now)
 {
 	struct disk *d = disk_of(number);
-	struct known *k = entry_of(s, number, rq);
-	int is_ours = k && is_same(k, rq);
-	struct group *g = group_of(number, is_ours ? k->member : MEMBERS - 1);
+	struct known *k;
 	__u64 start = rq->start_time_ns;
+	struct group *g;
+	int is_ours;
 
+	advance(d, s, number, now);
+	k = entry_of(s, number, rq);
+	is_ours = k && is_same(k, rq);
+	g = group_of(number, is_ours ? k->member : MEMBERS - 1);
 	if (is_ours && k->state == DONE && !rq->bio) {
 		/* A write whose flush is over as well: the kernel counts up to here. */
 		ADD(g->whole, now - k->since);
@@ -601,12 +653,10 @@ INLINE void completed(struct settings *s, __u32 number, struct request *rq, unsi
 		ADD(g->whole, now - start);
 	if (!is_ours || k->state != ISSUED) {
 		ADD(g->unknown_completions, 1);
-		advance(d, s, number, now);
 		if (is_ours && k->state == INSERTED)
 			forget(d, number, k, now);
 		return;
 	}
-	advance(d, s, number, now);
 	leave_device(d, g, k);
 	add_length(g, DEVICE, now - k->since);
 	leave_pool(d, number, k->member, now);
@@ -628,13 +678,14 @@ int BPF_PROG(block_rq_complete, struct request *rq, int error, unsigned int byte
 INLINE void requeued(struct settings *s, __u32 number, struct request *rq, __u64 now)
 {
 	struct disk *d = disk_of(number);
-	struct known *k = entry_of(s, number, rq);
+	struct known *k;
 	struct group *g;
 
+	advance(d, s, number, now);
+	k = entry_of(s, number, rq);
 	if (!k || !is_same(k, rq) || k->state != ISSUED)
 		return;
 	g = group_of(number, k->member);
-	advance(d, s, number, now);
 	leave_device(d, g, k);
 	add_length(g, DEVICE, now - k->since);
 	ADD(g->requeued, 1);
@@ -655,12 +706,16 @@ int BPF_PROG(block_rq_requeue, struct request *rq)
 INLINE void swallowed(struct settings *s, __u32 number, struct request *rq, __u64 now)
 {
 	struct disk *d = disk_of(number);
-	struct known *k = entry_of(s, number, rq);
-	int is_queued = k && is_same(k, rq) && k->state == INSERTED;
-	__u32 member = is_queued ? k->member : member_of(d, rq->bio);
-	struct group *g = group_of(number, member);
+	struct known *k;
+	struct group *g;
+	int is_queued;
+	__u32 member;
 
 	advance(d, s, number, now);
+	k = entry_of(s, number, rq);
+	is_queued = k && is_same(k, rq) && k->state == INSERTED;
+	member = is_queued ? k->member : member_of(d, rq->bio);
+	g = group_of(number, member);
 	if (is_queued) {
 		leave_scheduler(d, g, k);
 		add_length(g, SCHEDULER, now - k->since);

@@ -28,6 +28,12 @@ pub const DISK: &[u8] = include_bytes!("../programs/disk.bpf.o");
 /// Samples whose turn it is under BFQ (`programs/bfq.bpf.c`).
 pub const BFQ: &[u8] = include_bytes!("../programs/bfq.bpf.o");
 
+/// Both for many groups on one or two disks (`programs/disk_many.bpf.c`, `programs/bfq_many.bpf.c`).
+pub const DISK_MANY: &[u8] = include_bytes!("../programs/disk_many.bpf.o");
+
+/// See [`DISK_MANY`].
+pub const BFQ_MANY: &[u8] = include_bytes!("../programs/bfq_many.bpf.o");
+
 /// Who could have used a CPU and who got it, by group (`programs/contended.bpf.c`).
 pub const CONTENDED: &[u8] = include_bytes!("../programs/contended.bpf.o");
 

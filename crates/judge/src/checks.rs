@@ -32,6 +32,7 @@ mod stacked;
 mod start;
 mod steal;
 mod swap;
+mod wanted;
 pub(crate) mod window;
 mod workloads;
 mod writes;

@@ -26,6 +26,10 @@ const ARCHIVES: [&str; 5] = [
     "Origin: Debian",
 ];
 
+/// What to do without a network.
+const IN_CACHE: &str = "A kernel that is in the cache once needs neither; another machine's kernel is named with its \
+                        modules: --kernel IMAGE:MODULES";
+
 /// Package lists, and apt's options for reading them.
 #[derive(Debug)]
 pub(crate) struct PackageLists {
@@ -58,7 +62,8 @@ impl PackageLists {
         dir.make_dir("lists")?.make_dir("partial")?;
         dir.replace("sources.list", sources.as_bytes())?;
         let lists = Self::at(&folder);
-        lists.apt("apt-get", &["-q", "update", "--error-on=any"], Path::new("/"))?;
+        let update = lists.apt("apt-get", &["-q", "update", "--error-on=any"], Path::new("/"));
+        update.map_err(|error| error.hint(format!("is there a network? {IN_CACHE}")))?;
         dir.replace("read", b"")?;
         Ok(lists)
     }
@@ -94,10 +99,10 @@ impl PackageLists {
     /// Downloads a package, `NAME=VERSION`, into a folder; returns its file.
     pub(crate) fn download(&self, package: &str, folder: &Path) -> Result<PathBuf, Error> {
         self.apt("apt-get", &["-q", "download", package], folder).map_err(|error| {
-            error.hint(
+            error.hint(format!(
                 "is there a network, and are the lists of packages up to date (apt-get update, \
-                 `assay lab kernels --update`)? A kernel that is in the cache once needs neither",
-            )
+                 `assay lab kernels --update`)? {IN_CACHE}"
+            ))
         })?;
         let name = package.split('=').next().unwrap_or(package);
         package::downloaded(folder, name)

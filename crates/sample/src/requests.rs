@@ -7,8 +7,10 @@ mod turns;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_blame::{DISKS, DiskAnswer, DiskCost, DiskCounted, DiskNames, DiskWindow, TAGS, Verdict};
-use assay_bpf::{DISK, Programs};
+use assay_blame::{
+    DISKS, DiskAnswer, DiskCost, DiskCounted, DiskNames, DiskWindow, Layout, TAGS, Verdict,
+};
+use assay_bpf::{DISK, DISK_MANY, Programs};
 use assay_facts::Available;
 use assay_kernel::bpf_info::Ran;
 use assay_kernel::clock::monotonic_ns;
@@ -61,9 +63,10 @@ impl RequestWatch {
         let disks = read_disks(root, disks)?;
         let groups = Groups::read(root, hierarchy, groups)?;
         let refused = |error: Error| WatchError::Host(error.to_string());
-        let programs = Programs::load(root, DISK).map_err(refused)?;
+        let layout = Layout::for_watched(groups.names.watched, disks.len());
+        let programs = load_for(root, layout, [DISK, DISK_MANY]).map_err(refused)?;
         groups.write(&programs).map_err(refused)?;
-        let turns = Turns::load(root, &disks, &groups);
+        let turns = Turns::load(root, &disks, &groups, layout);
         let (root, names) = (root.clone(), groups.names);
         Ok(Self { root, programs, turns, names, disks, started_ns: 0, ended: None })
     }
@@ -184,6 +187,17 @@ impl RequestWatch {
         settings.extend(numbers.into_iter().flat_map(u32::to_ne_bytes));
         self.programs.map("settings")?.set(&[0; 4], &settings)
     }
+}
+
+/// The programs for few groups or for many. A kernel whose verifier finds those for many too large gets the others, which
+/// count the groups beyond their numbers as one.
+fn load_for(
+    root: &Root,
+    layout: Layout,
+    [few, many]: [&'static [u8]; 2],
+) -> Result<Programs, Error> {
+    let of_many = (layout == Layout::MANY).then(|| Programs::load(root, many));
+    of_many.and_then(Result::ok).map_or_else(|| Programs::load(root, few), Ok)
 }
 
 fn read_disks(root: &Root, names: &[String]) -> Result<Vec<WatchedDisk>, WatchError> {

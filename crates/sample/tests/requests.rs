@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use assay_blame::{DiskAnswer, DiskGroup, Verdict, disk_text};
+use assay_blame::{DiskAnswer, DiskGroup, OTHER_GROUPS, Verdict, disk_text};
 use assay_facts::Hierarchy;
 use assay_host::gather;
 use assay_kernel::Root;
@@ -119,9 +119,9 @@ fn without_a_scheduler_and_with_a_small_pool_requests_wait_for_a_place() {
     let group = group(&answer, "pool");
     let text = disk_text(&answer);
     // One thread submits: one of its requests waits for a place, and up to four are in the device. That the thread
-    // wakes up late on a busy CPU is no fault of the pool.
+    // wakes up late on a busy CPU is no fault of the pool, and takes four fifths of the wait on some machines.
     assert!(percent(group, group.place.ns) > 10.0, "{text}");
-    assert!(group.place.pool_full_ns as f64 > 0.2 * group.place.ns as f64, "{text}");
+    assert!(group.place.pool_full_ns as f64 > 0.1 * group.place.ns as f64, "{text}");
     assert_eq!(group.place.own_cap_ns, 0, "{text}");
     assert!(group.mean_allocated > 2.0 && group.mean_allocated <= 4.0, "{text}");
     assert!(percent(group, group.scheduler.ns) < 10.0, "{text}");
@@ -161,6 +161,36 @@ fn a_group_alone_waits_for_nobody_but_itself() {
     let group = group(&answer, "alone");
     let own = group.percent_served(Some(&path("alone"))) + group.percent_served(None);
     assert!(own > 95.0, "{}", disk_text(&answer));
+}
+
+/// Who was served while who waited is counted of a part of the requests only, and must add up as it does of all.
+#[test]
+fn forty_groups_are_told_apart() {
+    let Some(_lock) = lock("requests: forty groups") else { return };
+    const NAMES: [&str; 40] = [
+        "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "b0", "b1", "b2", "b3", "b4",
+        "b5", "b6", "b7", "b8", "b9", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9",
+        "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9",
+    ];
+    let answer = watched("bfq", 1024, &NAMES.map(|name| (name, 100, 4)));
+    let text = disk_text(&answer);
+    assert!(answer.groups.iter().all(|group| group.group != OTHER_GROUPS), "{text}");
+    let groups = NAMES.map(|name| group(&answer, name));
+    for one in groups {
+        // It is served a fortieth of the time, while all others wait.
+        assert!(one.percent_served(Some(&one.group)) < 15.0, "{one:?}");
+        assert!(one.percent_served(Some(OTHER_GROUPS)) < 50.0, "{one:?}");
+        assert!(one.mean_queued > 1.0 && one.mean_queued <= 4.0, "{one:?}");
+    }
+    let bfq = answer.bfq.value().unwrap_or_else(|| panic!("{:?}", answer.bfq));
+    let served: f64 = groups
+        .iter()
+        .filter_map(|one| bfq.group(&one.group))
+        .map(|turns| turns.in_service_percent)
+        .sum();
+    assert!(served > 80.0 && served <= 100.1, "{served}\n{text}");
+    let in_device: f64 = groups.iter().map(|one| one.mean_in_device).sum();
+    assert!(in_device > 0.3, "{text}");
 }
 
 #[test]

@@ -1,57 +1,93 @@
 //! What `programs/bfq.bpf.c` counted, as turns of groups, bonds and injected requests.
 
-use super::DISKS;
+use super::OTHER_GROUPS;
 use super::bfq::{Bfq, BfqGroup, Bond, Injected};
-use super::counted::{CLASSES, MEMBERS, Memory};
+use super::counted::Memory;
+use super::layout::{CLASSES, Layout};
+use super::new::MOST_PARTS;
 
 /// Words of `struct turns`.
 const TURNS: usize = 18;
 
-/// Offsets in `struct disk`, in bytes.
+/// Offset in `struct disk`, in bytes.
 const MEMBER_CLASSES: usize = 6 * 8;
-const FIRST_TURNS: usize = MEMBER_CLASSES + (MEMBERS + CLASSES) * 4;
-const BONDS: usize = FIRST_TURNS + MEMBERS * TURNS * 8;
-const SET: usize = BONDS + MEMBERS * MEMBERS * 2 * 8;
-const INJECTED: usize = SET + MEMBERS * MEMBERS * 8;
-const DISK: usize = INJECTED + MEMBERS * MEMBERS * 4 * 8;
+
+/// Offsets in `struct disk`, in bytes.
+impl Layout {
+    const fn turns(self, member: usize) -> usize {
+        MEMBER_CLASSES + (self.members + CLASSES) * 4 + member * TURNS * 8
+    }
+
+    const fn pairs(self) -> usize {
+        self.members * self.members
+    }
+
+    const fn bonds(self) -> usize {
+        self.turns(self.members)
+    }
+
+    const fn set(self) -> usize {
+        self.bonds() + self.pairs() * 2 * 8
+    }
+
+    const fn injected(self) -> usize {
+        self.set() + self.pairs() * 8
+    }
+
+    const fn disk_of_turns(self) -> usize {
+        self.injected() + self.pairs() * 4 * 8
+    }
+
+    fn of_turns(memory: &[u8]) -> Option<Self> {
+        Self::of_size(memory.len(), |layout| layout.disks * layout.disk_of_turns())
+    }
+}
 
 /// The memory of the programs, as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BfqCounted(Vec<u8>);
+pub struct BfqCounted {
+    memory: Vec<u8>,
+    layout: Layout,
+}
 
 impl BfqCounted {
     /// `None` if the memory is not that of the programs.
     #[must_use]
     pub fn parse(memory: Vec<u8>) -> Option<Self> {
-        (memory.len() > DISKS * DISK).then_some(Self(memory))
+        let layout = Layout::of_turns(&memory)?;
+        Some(Self { memory, layout })
     }
 
     /// The turns at the disk with this number; `name` gives the group of a class, or of none.
     #[must_use]
     pub fn disk(&self, number: usize, name: impl Fn(Option<usize>) -> String) -> Bfq {
-        let disk = Disk { memory: Memory(&self.0), at: number * DISK };
-        let names: Vec<String> = (0..MEMBERS).map(|one| name(disk.class(one))).collect();
+        let layout = self.layout;
+        let at = number * layout.disk_of_turns();
+        let disk = Disk { memory: Memory(&self.memory), layout, at };
+        let members = 0..layout.members;
+        let names: Vec<String> = members.clone().map(|one| name(disk.class(one))).collect();
         let samples = disk.memory.word(disk.at + 16);
-        let groups = (0..MEMBERS).filter_map(|one| disk.group(one, &names[one], samples));
+        let groups = members.filter_map(|one| disk.group(one, &names[one], samples));
         Bfq {
             samples,
             idle_samples: disk.memory.word(disk.at + 24),
             garbled: disk.memory.word(disk.at + 32),
             groups: groups.collect(),
-            bonds: pairs().filter_map(|pair| disk.bond(pair, &names)).collect(),
-            injected: pairs().filter_map(|pair| disk.injected(pair, &names)).collect(),
+            bonds: pairs(layout.members).filter_map(|pair| disk.bond(pair, &names)).collect(),
+            injected: (0..layout.members).flat_map(|group| disk.injected(group, &names)).collect(),
         }
     }
 }
 
 /// All pairs of members.
-fn pairs() -> impl Iterator<Item = (usize, usize)> {
-    (0..MEMBERS).flat_map(|one| (0..MEMBERS).map(move |other| (one, other)))
+fn pairs(members: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..members).flat_map(move |one| (0..members).map(move |other| (one, other)))
 }
 
 /// One disk in the memory.
 struct Disk<'a> {
     memory: Memory<'a>,
+    layout: Layout,
     at: usize,
 }
 
@@ -62,7 +98,7 @@ impl Disk<'_> {
     }
 
     fn group(&self, member: usize, name: &str, samples: u64) -> Option<BfqGroup> {
-        let first = self.at + FIRST_TURNS + member * TURNS * 8;
+        let first = self.at + self.layout.turns(member);
         let word = |index: usize| self.memory.word(first + index * 8);
         let turns = word(0);
         if turns + word(11) + word(15) == 0 {
@@ -90,19 +126,38 @@ impl Disk<'_> {
     }
 
     fn bond(&self, (one, other): (usize, usize), names: &[String]) -> Option<Bond> {
-        let pair = one * MEMBERS + other;
+        let pair = one * self.layout.members + other;
+        let [bonds, set] = [self.layout.bonds(), self.layout.set()].map(|offset| self.at + offset);
         let bond = Bond {
             group: names[one].clone(),
             partner: names[other].clone(),
-            waker_samples: self.memory.word(self.at + BONDS + pair * 16),
-            woken_samples: self.memory.word(self.at + BONDS + pair * 16 + 8),
-            set: self.memory.word(self.at + SET + pair * 8),
+            waker_samples: self.memory.word(bonds + pair * 16),
+            woken_samples: self.memory.word(bonds + pair * 16 + 8),
+            set: self.memory.word(set + pair * 8),
         };
         (bond.waker_samples + bond.woken_samples + bond.set > 0).then_some(bond)
     }
 
-    fn injected(&self, (turn, group): (usize, usize), names: &[String]) -> Option<Injected> {
-        let first = self.at + INJECTED + (turn * MEMBERS + group) * 32;
+    /// What was issued of a group in turns of others, the most first; of those with the least, the sum.
+    fn injected(&self, group: usize, names: &[String]) -> Vec<Injected> {
+        let turns = 0..self.layout.members;
+        let mut all: Vec<Injected> =
+            turns.filter_map(|turn| self.injected_in((turn, group), names)).collect();
+        all.sort_by_key(|one| std::cmp::Reverse(one.as_waker + one.as_woken + one.other));
+        let rest = all.split_off(all.len().min(MOST_PARTS));
+        all.extend(rest.into_iter().reduce(|sum, more| Injected {
+            in_service: OTHER_GROUPS.to_owned(),
+            as_waker: sum.as_waker + more.as_waker,
+            as_woken: sum.as_woken + more.as_woken,
+            other: sum.other + more.other,
+            ..sum
+        }));
+        all
+    }
+
+    fn injected_in(&self, (turn, group): (usize, usize), names: &[String]) -> Option<Injected> {
+        let pair = turn * self.layout.members + group;
+        let first = self.at + self.layout.injected() + pair * 32;
         let [as_waker, as_woken, other] = [0, 8, 16].map(|offset| self.memory.word(first + offset));
         (as_waker + as_woken + other > 0).then(|| Injected {
             in_service: names[turn].clone(),
@@ -132,22 +187,24 @@ mod tests {
 
     #[test]
     fn turns_bonds_and_injected_requests_have_the_names_of_their_groups() {
-        let mut memory = vec![0; DISKS * DISK + 8];
+        let layout = Layout::FEW;
+        let disk = layout.disk_of_turns();
+        let mut memory = vec![0; layout.disks * disk + 8];
         let mut put = |at: usize, word: u64| {
-            memory[DISK + at..DISK + at + 8].copy_from_slice(&word.to_ne_bytes());
+            memory[disk + at..disk + at + 8].copy_from_slice(&word.to_ne_bytes());
         };
         put(16, 1_000);
         put(24, 100);
         // Classes 2 and 5, each with 1 added, are the members 0 and 1.
         put(MEMBER_CLASSES, 6 << 32 | 3);
-        put(FIRST_TURNS, 450);
-        put(FIRST_TURNS + 8, 45);
-        put(FIRST_TURNS + 8 * 8, 1);
-        put(FIRST_TURNS + 10 * 8, (-7_i64) as u64);
-        put(FIRST_TURNS + TURNS * 8 + 15 * 8, 30);
-        put(BONDS + 16, 400); // the waker of 0 is 1
-        put(SET + 8, 2);
-        put(INJECTED + 32, 29);
+        put(layout.turns(0), 450);
+        put(layout.turns(0) + 8, 45);
+        put(layout.turns(0) + 8 * 8, 1);
+        put(layout.turns(0) + 10 * 8, (-7_i64) as u64);
+        put(layout.turns(1) + 15 * 8, 30);
+        put(layout.bonds() + 16, 400); // the waker of 0 is 1
+        put(layout.set() + 8, 2);
+        put(layout.injected() + 32, 29);
         let bfq = BfqCounted::parse(memory).unwrap().disk(1, name);
         assert_eq!((bfq.samples, bfq.idle_samples), (1_000, 100));
         let served = bfq.group("/2").unwrap();
@@ -169,6 +226,6 @@ mod tests {
 
     #[test]
     fn memory_of_another_size_is_none() {
-        assert_eq!(BfqCounted::parse(vec![0; DISK]), None);
+        assert_eq!(BfqCounted::parse(vec![0; Layout::FEW.disk_of_turns()]), None);
     }
 }

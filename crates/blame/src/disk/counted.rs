@@ -1,24 +1,57 @@
 //! What `programs/disk.bpf.c` counted, from the memory that it shares with this process.
 
-use super::DISKS;
+use super::layout::{CLASSES, Layout};
 
 /// Sizes in `programs/disk.bpf.c`.
 const SHARDS: usize = 4;
-pub(super) const MEMBERS: usize = 32;
-pub(super) const CLASSES: usize = 512;
 const BUCKETS: usize = 32;
 const STAGES: usize = 4;
 const CPUS: usize = 256;
+const CHUNK: usize = 16;
 
 /// Words of `struct group` before `time`.
-const GROUP_HEAD: usize = 18;
+const GROUP_HEAD: usize = 19;
 const GROUP: usize = GROUP_HEAD + STAGES + STAGES * BUCKETS;
 
-/// Offsets in `struct disk`, in bytes.
+/// Offset in `struct disk`, in bytes.
 const DEVICE: usize = 7 * 8;
-const MEMBER_CLASSES: usize = DEVICE + 2 * MEMBERS * 4;
-const CLOCKS: usize = MEMBER_CLASSES + (MEMBERS + CLASSES) * 4;
-const DISK: usize = CLOCKS + (MEMBERS + 1 + MEMBERS * MEMBERS + MEMBERS) * 8;
+
+/// Offsets in `struct disk`, in bytes.
+impl Layout {
+    const fn member_classes(self) -> usize {
+        DEVICE + 2 * self.members * 4
+    }
+
+    const fn clocks(self) -> usize {
+        self.member_classes() + (self.members + CLASSES) * 4
+    }
+
+    const fn charged(self) -> usize {
+        self.clocks() + (self.members + 1) * 8 + self.members / CHUNK * 4
+    }
+
+    const fn charged_idle(self) -> usize {
+        self.charged() + self.members * self.members * 8
+    }
+
+    const fn disk(self) -> usize {
+        self.charged_idle() + self.members * 8
+    }
+
+    /// Where a shard has the sums of a member of a disk.
+    const fn group(self, shard: usize, disk: usize, member: usize) -> usize {
+        let before = (shard * self.disks + disk) * self.members + member;
+        self.disks * self.disk() + before * GROUP * 8
+    }
+
+    const fn costs(self) -> usize {
+        self.group(SHARDS, 0, 0)
+    }
+
+    fn of(memory: &[u8]) -> Option<Self> {
+        Self::of_size(memory.len(), |layout| layout.costs() + CPUS * COST * 8)
+    }
+}
 
 /// Words of `struct cost`.
 const COST: usize = 8;
@@ -122,33 +155,30 @@ impl DiskCounted {
         (since, until): (u64, u64),
         pool: u64,
     ) -> Option<Self> {
-        let groups = DISKS * DISK;
-        if memory.len() < groups + SHARDS * DISKS * MEMBERS * GROUP * 8 || disk >= DISKS {
-            return None;
-        }
+        let layout = Layout::of(memory).filter(|layout| disk < layout.disks)?;
         let memory = Memory(memory);
-        let at = disk * DISK;
+        let at = disk * layout.disk();
         let last = match memory.word(at + 8) {
             0 => since,
             last => last,
         };
-        let mut clocks: Vec<u64> = memory.words(at + CLOCKS, MEMBERS + 1).collect();
+        let mut clocks: Vec<u64> = memory.words(at + layout.clocks(), layout.members + 1).collect();
         let rest = until.saturating_sub(last);
         let mut full = memory.word(at + 16);
         if i64::from(memory.half(at + 44) as i32) >= pool as i64 {
             full += rest;
         }
         let in_device: Vec<u64> =
-            (0..MEMBERS).map(|one| signed(memory.half(at + DEVICE + one * 4))).collect();
+            (0..layout.members).map(|one| signed(memory.half(at + DEVICE + one * 4))).collect();
         advance(&mut clocks, &in_device, rest);
-        let members = (0..MEMBERS).map(|one| member(memory, disk, one, &clocks, until)).collect();
+        let member = |one| member(memory, layout, (disk, one), &clocks, until);
         Some(Self {
             full,
-            idle: clocks[MEMBERS] >> FRACTION,
+            idle: clocks[layout.members] >> FRACTION,
             contended: memory.word(at + 24),
             dropped: memory.word(at + 32),
             unseen: u64::from(memory.half(at + 52)),
-            members,
+            members: (0..layout.members).map(member).collect(),
         })
     }
 }
@@ -163,7 +193,7 @@ fn advance(clocks: &mut [u64], in_device: &[u64], ns: u64) {
     let total: u64 = in_device.iter().sum();
     let passed = ns << FRACTION;
     if total == 0 {
-        clocks[MEMBERS] += passed;
+        clocks[in_device.len()] += passed;
     }
     for (clock, count) in clocks.iter_mut().zip(in_device) {
         *clock += (passed / total.max(1)).wrapping_mul(*count);
@@ -172,32 +202,36 @@ fn advance(clocks: &mut [u64], in_device: &[u64], ns: u64) {
 
 fn member(
     memory: Memory<'_>,
-    disk: usize,
-    one: usize,
+    layout: Layout,
+    (disk, one): (usize, usize),
     clocks: &[u64],
     until: u64,
 ) -> MemberCounted {
-    let at = disk * DISK;
-    let class = memory.half(at + MEMBER_CLASSES + one * 4).checked_sub(1);
-    let (group, queued) = group(memory, disk, one, until);
-    let rows = at + CLOCKS + (MEMBERS + 1) * 8;
-    let idle = rows + MEMBERS * MEMBERS * 8 + one * 8;
-    let row = memory.words(rows + one * MEMBERS * 8, MEMBERS).chain([memory.word(idle)]);
-    // For each request that is still queued, its clocks have only been subtracted.
+    let at = disk * layout.disk();
+    let class = memory.half(at + layout.member_classes() + one * 4).checked_sub(1);
+    let (group, charging) = group(memory, layout, (disk, one), until);
+    let row = memory.words(at + layout.charged() + one * layout.members * 8, layout.members);
+    let row = row.chain([memory.word(at + layout.charged_idle() + one * 8)]);
+    // Of requests that are still queued, the clocks have only been subtracted.
     let settle = |(sum, clock): (u64, &u64)| {
-        let parts = sum.wrapping_add(queued.wrapping_mul(*clock)) as i64;
+        let parts = sum.wrapping_add(charging.wrapping_mul(*clock)) as i64;
         parts.max(0) as u64 >> FRACTION
     };
     let charged = row.zip(clocks).map(settle).collect();
     MemberCounted { class: class.map(|class| class as usize), group, charged }
 }
 
-/// The sums of all shards, and how many requests are queued now.
-fn group(memory: Memory<'_>, disk: usize, one: usize, until: u64) -> (GroupCounted, u64) {
+/// The sums of all shards, and for how many the requests count that are queued now.
+fn group(
+    memory: Memory<'_>,
+    layout: Layout,
+    (disk, one): (usize, usize),
+    until: u64,
+) -> (GroupCounted, u64) {
     let mut words = vec![0_u64; GROUP];
     let mut held_max = 0;
     for shard in 0..SHARDS {
-        let at = DISKS * DISK + ((shard * DISKS + disk) * MEMBERS + one) * GROUP * 8;
+        let at = layout.group(shard, disk, one);
         for (sum, word) in words.iter_mut().zip(memory.words(at, GROUP)) {
             *sum = sum.wrapping_add(word);
         }
@@ -232,17 +266,17 @@ fn group(memory: Memory<'_>, disk: usize, one: usize, until: u64) -> (GroupCount
         time,
         lengths,
     };
-    (group, words[14])
+    (group, words[18])
 }
 
 impl DiskCost {
     /// What all CPUs counted.
     #[must_use]
     pub fn parse(memory: &[u8]) -> Self {
-        let costs = DISKS * DISK + SHARDS * DISKS * MEMBERS * GROUP * 8;
+        let Some(layout) = Layout::of(memory) else { return Self::default() };
         let memory = Memory(memory);
-        let sum =
-            |index: usize| (0..CPUS).map(|cpu| memory.word(costs + (cpu * COST + index) * 8)).sum();
+        let of = |cpu: usize, index: usize| memory.word(layout.costs() + (cpu * COST + index) * 8);
+        let sum = |index: usize| (0..CPUS).map(|cpu| of(cpu, index)).sum();
         Self { events: sum(0), timed: sum(1), timed_ns: sum(2) }
     }
 }
@@ -251,7 +285,9 @@ impl DiskCost {
 mod tests {
     use super::*;
 
-    const SIZE: usize = DISKS * DISK + SHARDS * DISKS * MEMBERS * GROUP * 8 + CPUS * COST * 8;
+    fn zeros(layout: Layout) -> Vec<u8> {
+        vec![0; layout.costs() + CPUS * COST * 8]
+    }
 
     fn put(memory: &mut [u8], at: usize, word: u64) {
         memory[at..at + 8].copy_from_slice(&word.to_ne_bytes());
@@ -259,29 +295,33 @@ mod tests {
 
     /// A word of the group with this number in this shard, at the disk 0.
     fn in_group(shard: usize, one: usize, word: usize) -> usize {
-        DISKS * DISK + (shard * DISKS * MEMBERS + one) * GROUP * 8 + word * 8
+        Layout::FEW.group(shard, 0, one) + word * 8
     }
 
     #[test]
     fn memory_of_another_size_is_none() {
         assert_eq!(DiskCounted::parse(&[0; 4096], 0, (0, 1), 1), None);
-        assert!(DiskCounted::parse(&vec![0; SIZE], 0, (0, 1), 1).is_some());
-        assert_eq!(DiskCounted::parse(&vec![0; SIZE], DISKS, (0, 1), 1), None);
+        for layout in [Layout::FEW, Layout::MANY] {
+            let members = |disk| DiskCounted::parse(&zeros(layout), disk, (0, 1), 1);
+            assert_eq!(members(0).unwrap().members.len(), layout.members);
+            assert_eq!(members(layout.disks), None);
+        }
     }
 
     #[test]
     fn a_request_that_is_still_queued_is_charged_until_the_end() {
-        let mut memory = vec![0; SIZE];
+        let layout = Layout::FEW;
+        let mut memory = zeros(layout);
         put(&mut memory, 8, 1_000); // the clocks have run up to here
-        put(&mut memory, CLOCKS + 8, 400 << FRACTION); // of the member 1
+        put(&mut memory, layout.clocks() + 8, 400 << FRACTION); // of the member 1
         memory[DEVICE + 4] = 1; // which has a request in the device
-        memory[MEMBER_CLASSES] = 1;
-        memory[MEMBER_CLASSES + 4] = 6;
+        memory[layout.member_classes()] = 1;
+        memory[layout.member_classes() + 4] = 6;
         // The member 0 has inserted a request at 700, when the clock of 1 was at 100.
         put(&mut memory, in_group(1, 0, 14), 1);
         put(&mut memory, in_group(1, 0, 15), 700);
-        let rows = CLOCKS + (MEMBERS + 1) * 8;
-        put(&mut memory, rows + 8, (100_u64 << FRACTION).wrapping_neg());
+        put(&mut memory, in_group(1, 0, 18), 1);
+        put(&mut memory, layout.charged() + 8, (100_u64 << FRACTION).wrapping_neg());
         let counted = DiskCounted::parse(&memory, 0, (0, 1_500), 10).unwrap();
         let queued = &counted.members[0];
         assert_eq!((queued.class, counted.members[1].class), (Some(0), Some(5)));
@@ -291,7 +331,7 @@ mod tests {
 
     #[test]
     fn shards_add_up_and_the_idle_clock_runs_on() {
-        let mut memory = vec![0; SIZE];
+        let mut memory = zeros(Layout::FEW);
         put(&mut memory, in_group(0, 3, 0), 5);
         put(&mut memory, in_group(3, 3, 0), 6);
         put(&mut memory, in_group(0, 3, 7), 9);
@@ -306,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_place_taken_on_one_cpu_and_freed_on_another_sums_up() {
-        let mut memory = vec![0; SIZE];
+        let mut memory = zeros(Layout::FEW);
         put(&mut memory, in_group(0, 0, 12), 1);
         put(&mut memory, in_group(0, 0, 13), 700);
         put(&mut memory, in_group(1, 0, 12), u64::MAX);

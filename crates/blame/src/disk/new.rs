@@ -28,6 +28,9 @@ pub struct DiskNames {
     pub watched: usize,
 }
 
+/// Of who was served while a group waited so many are named, the largest first: 256 groups have 65 000 pairs.
+pub(super) const MOST_PARTS: usize = 32;
+
 /// What was watched, and for how long.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskWindow {
@@ -203,6 +206,12 @@ fn served(counted: &DiskCounted, member: &MemberCounted, names: &DiskNames) -> V
     let charged = member.charged.iter().enumerate().filter(|(_, charged)| **charged > 0);
     let mut parts: Vec<Served> = charged.map(part).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
+    let rest = parts.split_off(parts.len().min(MOST_PARTS));
+    parts.extend(rest.into_iter().reduce(|sum, more| Served {
+        by: Some(OTHER_GROUPS.to_owned()),
+        ns: sum.ns + more.ns,
+        percent: sum.percent + more.percent,
+    }));
     parts
 }
 

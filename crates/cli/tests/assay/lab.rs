@@ -122,11 +122,24 @@ fn a_kernel_unknown_to_apt_is_refused_with_the_remedy() {
 #[test]
 fn a_kernel_that_cannot_be_downloaded_is_refused_and_no_draft_stays() {
     let host = Host::complete();
-    host.program("apt-cache", &format!("echo linux-image-{RELEASE} - Linux for 64-bit PCs"));
+    let listed = format!("printf 'Package: linux-image-{RELEASE}\\nVersion: 6.12.9-1\\n'");
+    host.program("apt-cache", &listed);
     host.program("apt-get", "echo 'E: Temporary failure in name resolution' >&2; exit 100");
     host.refuses(&TRUE, &["Temporary failure in name resolution", "is there a network"]);
     let kernels = assay_test_support::entries(&host.cache().join("kernels"));
     assert!(kernels.iter().all(|path| path.ends_with("lock")), "{kernels:?}");
+}
+
+#[test]
+fn package_lists_that_cannot_be_read_are_refused_with_the_remedy() {
+    let host = Host::complete();
+    host.program("apt-cache", "exit 0");
+    let says = "case \"$*\" in *indextargets*) echo http://mirror.test/debian/ bookworm;; *) echo 'E: Could not resolve' >&2; exit 100;; esac";
+    host.program("apt-get", says);
+    host.refuses(
+        &TRUE,
+        &["no kernel of the series 6.12", "Could not resolve", "is there a network"],
+    );
 }
 
 #[test]

@@ -5,13 +5,10 @@
 //! has no request in the queue, but that is how shares break, not a reason to doubt the
 //! measurement.
 
-use std::cell::LazyCell;
-
 use assay_run_folder::WorkloadResult;
 use assay_verdict::wording::{percent, some_of};
 
-use super::blocked::Busiest;
-use super::{Evidence, Finding, Scope, ValidityCheck, blocked, each_repeat, held_back, in_front};
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, held_back, wanted};
 use crate::bfq_request_cap::{self, Cap};
 use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
@@ -62,9 +59,8 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 }
 
 /// Where requests wait in front of the scheduler, because demand exceeds the pool or BFQ caps a
-/// group below its demand, a short queue does not show a lack of demand if every workload kept its
-/// requests outstanding all the time, or each of its submitters always waited there by the kernel's own events, or its threads,
-/// which do nothing else, neither ran nor waited for a CPU. That is how shares break, not a reason to doubt the measurement.
+/// group below its demand, a short queue does not show a lack of demand if every workload wanted the
+/// disk all the time ([`wanted`]). That is how shares break, not a reason to doubt the measurement.
 fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Option<String> {
     let (pool, demand) = (queue.nr_requests?, queue.outstanding?);
     let capped = || {
@@ -78,60 +74,13 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
     if demand <= pool && !is_capped {
         return None;
     }
-    let mut least = [f64::INFINITY; SHOWN_BY.len()];
-    let samples = LazyCell::new(|| Busiest::new(repeat));
-    for result in &repeat.record.workloads {
-        let wanted = always_wanted(evidence, repeat, queue, result, || LazyCell::force(&samples));
-        let (way, part) = wanted?;
-        // Threads may sleep in io_submit(2) for other reasons where no cap binds.
-        if way == BLOCKED && !is_capped {
-            return None;
-        }
-        least[way] = least[way].min(part);
-    }
+    let shown = wanted::by_all(evidence, repeat, queue, is_capped)?;
     let queued = queue.mean_queue.as_ref().ok()?;
-    let ways = SHOWN_BY.iter().zip(least).filter(|(_, least)| least.is_finite());
-    let ways: Vec<String> =
-        ways.map(|(way, least)| way.replace("{}", &percent(least.min(1.0)))).collect();
     Some(format!(
         "{}: every workload {}, {demand} in total; {queued:.1} of them were in the queue, and the others waited for a tag \
          (the pool holds {pool})",
-        queue.device,
-        ways.join(", or ")
+        queue.device, shown
     ))
-}
-
-/// What shows that a workload wanted the disk all the time, in the order in which it is asked.
-const SHOWN_BY: [&str; 3] = [
-    "kept {} or more of its requests outstanding",
-    "had its submitters waiting for a place {} of the time or more, by the kernel's own events",
-    "had its threads waiting for requests or places {} of the time or more, as they neither ran nor waited for a CPU",
-];
-
-/// The last of them.
-const BLOCKED: usize = 2;
-
-/// The first way that shows it, and for which part of the time.
-fn always_wanted<'r: 's, 's>(
-    evidence: &Evidence<'_>,
-    repeat: &Repeat<'_>,
-    queue: &Queue,
-    result: &WorkloadResult,
-    samples: impl Fn() -> &'s Busiest<'r>,
-) -> Option<(usize, f64)> {
-    let (trial, group) = (evidence.trial, result.group.as_str());
-    let kept = || {
-        let mut known = trial.groups.iter().flat_map(|group| &group.workloads);
-        let workload = known.find(|workload| workload.name == result.workload)?;
-        Some(part_outstanding(requests_outstanding(result)?, f64::from(workload.io.outstanding?)))
-    };
-    let in_front = || in_front::waiting(trial, repeat, &queue.device, group);
-    let blocked = || blocked::at_least(trial, repeat, &samples, &queue.device, group);
-    let ways: [&dyn Fn() -> Option<f64>; SHOWN_BY.len()] = [&kept, &in_front, &blocked];
-    let shown = |(way, part): (usize, &&dyn Fn() -> Option<f64>)| {
-        part().filter(|part| *part >= ALL_THE_TIME).map(|part| (way, part))
-    };
-    ways.iter().enumerate().find_map(shown)
 }
 
 /// The part of its requests that a workload kept outstanding.

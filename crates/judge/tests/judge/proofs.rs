@@ -379,9 +379,9 @@ fn a_recorded_cap_is_proven() {
 }
 
 /// A run in which BFQ holds every group at a few requests, so that latencies show no more and the queue is short.
-fn at_their_caps() -> Run {
+fn at_their_caps(shares: [f64; 4]) -> Run {
     let scenario = Scenario { outstanding: Some(64), mean_queue: 20.0, ..Scenario::new(&LADDER) };
-    let mut run = scenario.shares(&[0.2, 0.2, 0.3, 0.3]).run();
+    let mut run = scenario.shares(&shares).run();
     for repeat in &mut run.trial().repeats {
         for latency in repeat.workloads.iter_mut().flat_map(|result| result.latency.values_mut()) {
             latency.mean_ns /= 12.0;
@@ -392,7 +392,7 @@ fn at_their_caps() -> Run {
 
 #[test]
 fn a_queue_is_not_short_of_demand_while_every_group_waits_for_a_place() {
-    let judged = promise(&at_their_caps());
+    let judged = promise(&at_their_caps([0.2, 0.2, 0.3, 0.3]));
     assert_eq!(judged.verdict, Verdict::Void);
     assert_eq!(judged.causes[0].code, "C-NOT-BACKLOGGED");
     let judged = |threads: u32, of_cap: f64, of_other: f64| {
@@ -401,7 +401,7 @@ fn a_queue_is_not_short_of_demand_while_every_group_waits_for_a_place() {
             (place.own_cap_ns, place.other_ns) = (ns(of_cap * SECONDS), ns(of_other * SECONDS));
             place.ns = place.own_cap_ns + place.other_ns;
         }
-        let mut run = at_their_caps();
+        let mut run = at_their_caps([0.2, 0.2, 0.3, 0.3]);
         for group in &mut run.trial().groups {
             group.workloads[0].threads = Some(threads);
         }
@@ -434,20 +434,20 @@ fn kept(table: &Table, rows: &[usize]) -> Table {
 /// A workload that does nothing but keep its requests outstanding waits for these, or for a place, while it needs no CPU.
 #[test]
 fn a_queue_is_not_short_of_demand_while_no_thread_of_a_closed_loop_needs_a_cpu() {
-    let judged = |closed_loop: Option<bool>, busy: f64, state: u8, requests: f64| {
-        let mut run = at_their_caps();
+    let of = |shares, busy: [f64; 4], closed_loop: Option<bool>, state: u8, requests: f64| {
+        let mut run = at_their_caps(shares);
         for group in &mut run.trial().groups {
             group.workloads[0].io.closed_loop = closed_loop;
         }
         run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|used| *used = 0);
-        // One thread of each group runs and waits; the other, as all of `task4`, has slept all the time.
+        // One thread of each group runs and waits, and the other has slept all the time.
         let threads: Vec<String> =
             (0..8).map(|at| format!("task{}:fio:9:{at}", at / 2 + 1)).collect();
         let names: Vec<&str> = threads.iter().map(String::as_str).collect();
         let columns = ["state", "run_ns", "wait_ns"];
         let table = table("threads", &names, &columns, 200, |thread, passed| {
-            let each = (passed as f64 * busy / 2.0) as u64;
-            let each = if thread % 2 == 0 && thread < 6 { each } else { 5 };
+            let each = (passed as f64 * busy[thread / 2] / 2.0) as u64;
+            let each = if thread % 2 == 0 { each } else { 5 };
             // The shell that started one of them has ended before.
             let state = if thread == 7 { b'X' } else { state };
             vec![state.into(), each, each]
@@ -456,7 +456,7 @@ fn a_queue_is_not_short_of_demand_while_no_thread_of_a_closed_loop_needs_a_cpu()
         let rows: Vec<usize> = (0..table.time_ns.len()).filter(|row| !ended(row)).collect();
         let table = kept(&table, &rows);
         run.samples[0].iter_mut().for_each(|repeat| repeat.push(table.clone()));
-        let mut disk = disk(&[0.2, 0.2, 0.3, 0.3], false);
+        let mut disk = disk(&shares, false);
         disk.groups.iter_mut().for_each(|group| group.mean_queued = requests);
         disk.groups.iter_mut().for_each(|group| group.mean_in_device = 0.0);
         let evidence = Evidence {
@@ -465,12 +465,25 @@ fn a_queue_is_not_short_of_demand_while_no_thread_of_a_closed_loop_needs_a_cpu()
         };
         promise(&with(&run, &evidence)).verdict
     };
-    assert_eq!(judged(Some(true), 0.04, b'S', 1.0), Verdict::Broken);
-    let busy = judged(Some(true), 0.2, b'S', 1.0);
-    assert_eq!(busy, Verdict::Void, "it had no requests outstanding for long");
-    assert_eq!(judged(None, 0.04, b'S', 1.0), Verdict::Void, "it may pause by itself");
-    let ended = judged(Some(true), 0.04, b'X', 1.0);
+    let judged = |busy, closed_loop, state, requests| {
+        of([0.2, 0.2, 0.3, 0.3], busy, closed_loop, state, requests)
+    };
+    let rarely = [0.04; 4];
+    assert_eq!(judged(rarely, Some(true), b'S', 1.0), Verdict::Broken);
+    let lost = judged([0.04, 0.04, 0.04, 0.2], Some(true), b'S', 1.0);
+    assert_eq!(lost, Verdict::Void, "the one that lost had no requests outstanding for long");
+    let gained = judged([0.2, 0.2, 0.2, 0.04], Some(true), b'S', 1.0);
+    assert_eq!(gained, Verdict::Broken, "those that gained lost nothing for lack of demand");
+    assert_eq!(judged(rarely, None, b'S', 1.0), Verdict::Void, "it may pause by itself");
+    let ended = judged(rarely, Some(true), b'X', 1.0);
     assert_eq!(ended, Verdict::Void, "threads that have ended wait for nothing");
-    let elsewhere = judged(Some(true), 0.04, b'D', 0.3);
+    let elsewhere = judged(rarely, Some(true), b'D', 0.3);
     assert_eq!(elsewhere, Verdict::Void, "it waits for something else than this disk");
+    // The lightest lacks 70 % of its promise, the next one 10 or 50 %.
+    let of = |second, busy| of([0.02, second, 0.42 - second, 0.56], busy, Some(true), b'S', 1.0);
+    let pauses = [0.04, 0.2, 0.04, 0.04];
+    assert_eq!(of(0.12, pauses), Verdict::Broken, "what the pauses may explain is less by far");
+    assert_eq!(of(0.066, pauses), Verdict::Void, "pauses may explain most of it");
+    assert_eq!(of(0.12, [0.04, 0.6, 0.04, 0.04]), Verdict::Void, "it hardly asked");
+    assert_eq!(of(0.12, [0.2, 0.04, 0.04, 0.04]), Verdict::Void, "the one that lost most paused");
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use assay_blame::{Bfq, BfqCounted, DISKS, DiskNames};
-use assay_bpf::{BFQ, Programs};
+use assay_blame::{Bfq, BfqCounted, DISKS, DiskNames, Layout};
+use assay_bpf::{BFQ, BFQ_MANY, Programs};
 use assay_facts::Available;
 use assay_kernel::{Error, Root};
 
@@ -24,7 +24,12 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Loads them if a disk is under BFQ.
-    pub(super) fn load(root: &Root, disks: &[WatchedDisk], groups: &Groups) -> Available<Self> {
+    pub(super) fn load(
+        root: &Root,
+        disks: &[WatchedDisk],
+        groups: &Groups,
+        layout: Layout,
+    ) -> Available<Self> {
         let (numbers, devices): (Vec<usize>, Vec<(u32, u32)>) = disks
             .iter()
             .enumerate()
@@ -38,7 +43,7 @@ impl Turns {
             let reason = "BFQ is a module, whose types the kernel's own lack";
             return Available::NotAvailable(reason.to_owned());
         }
-        let programs = Programs::load(root, BFQ).and_then(|programs| {
+        let programs = super::load_for(root, layout, [BFQ, BFQ_MANY]).and_then(|programs| {
             groups.write(&programs)?;
             Ok(programs)
         });
