@@ -125,7 +125,7 @@ struct disk {
 	__u64 bfqd; /* its address, once there was a request */
 	__u64 queue; /* address of the request queue */
 	__u64 samples, idle, garbled;
-	__u32 members;
+	__u32 others; /* members in use besides those of watched groups */
 	__u32 pad;
 	__u32 classes[MEMBERS]; /* class of a member + 1 */
 	__u32 member_of[CLASSES]; /* member + 1 */
@@ -154,6 +154,7 @@ struct watched_disk {
 struct settings {
 	__u32 enabled;
 	__u32 disks; /* under BFQ */
+	__u32 watched; /* groups: those of the classes from 1 on have members of their own */
 	struct watched_disk disk[MOST_DISKS];
 };
 
@@ -189,18 +190,24 @@ INLINE __u32 class_of(struct cgroup_subsys_state *css)
 	return class;
 }
 
-/* The number of a class among those that the disk has seen; the last one is all for which there is no number left. */
-INLINE __u32 member_of_class(struct disk *d, __u32 number)
+/*
+ * The number of a class among the members of a disk: that of a watched group by its class, of others as they come. The
+ * last one is all for which there is no number left.
+ */
+INLINE __u32 member_of_class(struct disk *d, struct settings *s, __u32 number)
 {
 	__u64 class = BOUNDED(number, CLASSES);
+	__u32 own = s->watched < MEMBERS - 2 ? s->watched : MEMBERS - 2;
 	__u32 known = d->member_of[class], member;
 
 	if (known)
 		return known - 1;
-	member = d->members < MEMBERS - 1 ? ADD(d->members, 1) : MEMBERS;
-	if (member >= MEMBERS - 1) {
-		d->members = MEMBERS;
-		return MEMBERS - 1;
+	if (class - 1 < own) {
+		member = class - 1;
+	} else {
+		member = own + (d->others < MEMBERS - 1 - own ? ADD(d->others, 1) : MEMBERS);
+		if (member >= MEMBERS - 1)
+			return MEMBERS - 1;
 	}
 	known = __sync_val_compare_and_swap(&d->member_of[class], 0, member + 1);
 	if (known)
@@ -210,7 +217,7 @@ INLINE __u32 member_of_class(struct disk *d, __u32 number)
 }
 
 /* The number of the group of a queue; -1 if it is no queue of this disk any more. */
-INLINE int member_of(struct disk *d, struct bfq_queue *queue)
+INLINE int member_of(struct disk *d, struct settings *s, struct bfq_queue *queue)
 {
 	struct bfq_entity *parent;
 	struct blkcg_gq *blkg;
@@ -220,12 +227,12 @@ INLINE int member_of(struct disk *d, struct bfq_queue *queue)
 		return -1;
 	parent = BPF_CORE_READ(queue, entity.parent);
 	if (!parent) /* a queue of the root group */
-		return member_of_class(d, 0);
+		return member_of_class(d, s, 0);
 	group = (void *)parent - bpf_core_field_offset(struct bfq_group, entity);
 	blkg = BPF_CORE_READ((struct bfq_group *)group, pd.blkg);
 	if (!blkg || (__u64)BPF_CORE_READ(blkg, q) != d->queue)
 		return -1;
-	return member_of_class(d, class_of(&BPF_CORE_READ(blkg, blkcg)->css));
+	return member_of_class(d, s, class_of(&BPF_CORE_READ(blkg, blkcg)->css));
 }
 
 INLINE struct turns *turns_of(struct disk *d, int member)
@@ -240,9 +247,9 @@ INLINE struct bfq_queue *first_woken(struct bfq_queue *queue)
 	return first ? (void *)first - bpf_core_field_offset(struct bfq_queue, woken_list_node) : 0;
 }
 
-INLINE void add_bond(struct disk *d, int member, struct bfq_queue *partner, int kind)
+INLINE void add_bond(struct disk *d, struct settings *s, int member, struct bfq_queue *partner, int kind)
 {
-	int other = partner ? member_of(d, partner) : -1;
+	int other = partner ? member_of(d, s, partner) : -1;
 	if (other >= 0)
 		d->bonds[BOUNDED(member, MEMBERS)][BOUNDED(other, MEMBERS)][kind]++;
 }
@@ -255,7 +262,7 @@ INLINE __u32 in_driver(struct bfq_data *bfqd)
 	return BPF_CORE_READ(before, rq_in_driver);
 }
 
-INLINE void sample_disk(struct disk *d)
+INLINE void sample_disk(struct disk *d, struct settings *s)
 {
 	struct bfq_data *bfqd = (void *)d->bfqd;
 	struct request_queue *q = (void *)d->queue;
@@ -274,7 +281,7 @@ INLINE void sample_disk(struct disk *d)
 		d->idle++;
 		return;
 	}
-	member = member_of(d, queue);
+	member = member_of(d, s, queue);
 	weight = BPF_CORE_READ(queue, entity.weight);
 	if (member < 0 || weight < 1 || weight > MAX_WEIGHT) {
 		d->garbled++;
@@ -293,8 +300,8 @@ INLINE void sample_disk(struct disk *d)
 		t->inject_limit_max = limit;
 	t->in_driver += in_driver(bfqd);
 	t->budget += BPF_CORE_READ(queue, entity.budget);
-	add_bond(d, member, BPF_CORE_READ(queue, waker_bfqq), AS_WAKER);
-	add_bond(d, member, first_woken(queue), AS_WOKEN);
+	add_bond(d, s, member, BPF_CORE_READ(queue, waker_bfqq), AS_WAKER);
+	add_bond(d, s, member, first_woken(queue), AS_WOKEN);
 }
 
 SEC("perf_event")
@@ -305,7 +312,7 @@ int sample_service(void *context)
 		return 0;
 #pragma clang loop unroll(disable)
 	for (__u32 number = 0; number < DISKS; number++)
-		sample_disk(&memory.disks[BOUNDED(number, DISKS)]);
+		sample_disk(&memory.disks[BOUNDED(number, DISKS)], s);
 	return 0;
 }
 
@@ -354,14 +361,14 @@ INLINE void note_lead(struct turns *t, struct bfq_queue *queue)
 }
 
 /* A waker that differs from the one at the last insertion was set in between. */
-INLINE void note_waker(struct disk *d, int member, struct bfq_queue *queue)
+INLINE void note_waker(struct disk *d, struct settings *s, int member, struct bfq_queue *queue)
 {
 	__u64 at = (__u64)queue, waker = (__u64)BPF_CORE_READ(queue, waker_bfqq);
 	struct waker *last = &memory.wakers[BOUNDED(at >> 4 ^ at >> 16, WAKERS)];
 	int other;
 
 	if (last->queue == at && last->waker != waker && waker) {
-		other = member_of(d, (void *)waker);
+		other = member_of(d, s, (void *)waker);
 		if (other >= 0)
 			d->set[BOUNDED(member, MEMBERS)][BOUNDED(other, MEMBERS)]++;
 	}
@@ -385,14 +392,14 @@ int BPF_PROG(block_rq_insert, struct request *rq)
 	struct bfq_queue *queue = (void *)(d ? queue_of(rq) : 0);
 	struct bfq_data *bfqd = (void *)(d ? d->bfqd : 0);
 	struct bfq_io_cq *process = 0;
-	int member = queue ? member_of(d, queue) : -1;
+	int member = queue ? member_of(d, s, queue) : -1;
 	struct turns *t;
 	__u64 think;
 
 	if (member < 0)
 		return 0;
 	t = turns_of(d, member);
-	note_waker(d, member, queue);
+	note_waker(d, s, member, queue);
 	if ((t->inserts++ & 7) == 0)
 		note_lead(t, queue);
 	bpf_core_read(&process, sizeof(process), &rq->elv.priv[0]);
@@ -414,13 +421,13 @@ int BPF_PROG(block_rq_issue, struct request *rq)
 	struct disk *d = s ? disk_of(s, rq) : 0;
 	struct bfq_queue *queue = (void *)(d ? queue_of(rq) : 0), *served;
 	struct bfq_data *bfqd = (void *)(d ? d->bfqd : 0);
-	int member = queue ? member_of(d, queue) : -1, turn, kind = OTHER;
+	int member = queue ? member_of(d, s, queue) : -1, turn, kind = OTHER;
 
 	if (member < 0)
 		return 0;
 	ADD(turns_of(d, member)->issued, 1);
 	served = BPF_CORE_READ(bfqd, in_service_queue);
-	turn = served ? member_of(d, served) : -1;
+	turn = served ? member_of(d, s, served) : -1;
 	if (turn < 0)
 		return 0;
 	if (turn == member) {

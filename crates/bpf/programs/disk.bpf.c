@@ -82,7 +82,7 @@ enum { ALLOCATION_NS = 20000 };
 enum { FRACTION = 12 };
 
 /* A request is charged to at most so many groups, on average. */
-enum { CHARGED = 32 };
+enum { CHARGED = 32, FIRST = 16 };
 
 /* What a group had of a disk, as counted by some of the CPUs. */
 struct group {
@@ -106,7 +106,7 @@ struct disk {
 	__u64 full; /* how long all places of the pool were taken */
 	__u64 contended, dropped;
 	__s32 in_device, allocated;
-	__u32 members; /* members in use */
+	__u32 others; /* members in use besides those of watched groups */
 	__u32 unseen; /* requests whose end was not shown */
 	__s32 device[MEMBERS]; /* requests in the device */
 	__s32 held[MEMBERS]; /* places of the pool */
@@ -146,6 +146,8 @@ struct settings {
 	__u64 since; /* requests that started earlier are not ours */
 	__u32 enabled; /* programs do nothing until all are attached, and stop at the same moment */
 	__u32 disks; /* watched */
+	__u32 watched; /* groups: those of the classes from 1 on have members of their own, which others cannot take */
+	__u32 pad;
 	struct watched_disk disk[MOST_DISKS];
 };
 
@@ -220,9 +222,10 @@ INLINE int number_of(struct settings *s, struct request_queue *q, struct gendisk
 			found = i + 1;
 	}
 	*cached = address | found;
-	/* Read again, since the verifier would follow all that comes for each number. */
-	found = *(volatile __u64 *)cached & 15;
-	return found == 15 ? -1 : (int)found - 1;
+	/* Read again, since the verifier would follow all that comes for each number. Another queue may have the entry now. */
+	known = *(volatile __u64 *)cached;
+	found = known & 15;
+	return (known & ~15ull) != address || found == 15 ? -1 : (int)found - 1;
 }
 
 /* The class of a group is its number; 0 is the root. */
@@ -231,20 +234,39 @@ INLINE __u32 class_of(struct bio *bio)
 	return number_of_group(&bio->bi_blkg->blkcg->css, memory.cache);
 }
 
-/* The number of a group among those that the disk has seen. The last one is all for which there is no number left. */
-INLINE __u32 member_of(struct disk *d, struct bio *bio)
+/* The members of watched groups, one or more of which are left for others. */
+INLINE __u32 reserved(struct settings *s)
+{
+	return s->watched < MEMBERS - 2 ? s->watched : MEMBERS - 2;
+}
+
+/* Members that may have been counted. */
+INLINE __u32 members(struct disk *d, struct settings *s)
+{
+	return reserved(s) + d->others;
+}
+
+/*
+ * The number of a group among the members of a disk: that of a watched one by its class, of others as they come. The last
+ * one is all for which there is no number left.
+ */
+INLINE __u32 member_of(struct disk *d, struct settings *s, struct bio *bio)
 {
 	__u64 class = BOUNDED(class_of(bio), CLASSES);
-	__u32 known = d->member_of[class], member;
+	__u32 known = d->member_of[class], own = reserved(s), member;
 
 	if (known)
 		return known - 1;
-	member = d->members < MEMBERS - 1 ? ADD(d->members, 1) : MEMBERS;
-	if (member >= MEMBERS - 1) {
-		d->members = MEMBERS;
-		return MEMBERS - 1;
+	if (class - 1 < own) {
+		member = class - 1;
+	} else {
+		member = own + (d->others < MEMBERS - 1 - own ? ADD(d->others, 1) : MEMBERS);
+		if (member >= MEMBERS - 1) {
+			d->others = MEMBERS - own;
+			return MEMBERS - 1;
+		}
 	}
-	/* Another CPU may have been faster: then this number stays unused. */
+	/* Another CPU may have been faster: then this number of others stays unused. */
 	known = __sync_val_compare_and_swap(&d->member_of[class], 0, member + 1);
 	if (known)
 		return known - 1;
@@ -326,29 +348,35 @@ INLINE void add_length(struct group *g, enum stage stage, __u64 ns)
 	ADD(g->lengths[stage][BOUNDED(bucket, BUCKETS)], 1);
 }
 
-/* For how many requests the next one counts: each for itself, or one of several, by chance, for all of these. */
-INLINE __u64 counts(struct disk *d)
+/*
+ * For how many requests the next one counts: each for itself, or one of several, by chance, for all of these. The first
+ * ones of a group all count, since one that starves has no others.
+ */
+INLINE __u64 counts(struct disk *d, struct settings *s, struct group *g)
 {
-	__u32 of = MEMBERS > CHARGED ? (d->members + CHARGED - 1) / CHARGED : 1;
-	return of <= 1 ? 1 : bpf_get_prandom_u32() % of ? 0 : of;
+	__u32 of = MEMBERS > CHARGED ? (members(d, s) + CHARGED - 1) / CHARGED : 1;
+	if (of <= 1 || g->issued < FIRST)
+		return 1;
+	return bpf_get_prandom_u32() % of ? 0 : of;
 }
 
 /* Adds the clocks, so many times, to what is charged for the queued requests of a member. */
-INLINE void charge(struct disk *d, __u32 member, __u64 times)
+INLINE void charge(struct disk *d, struct settings *s, __u32 member, __u64 times)
 {
 	__u64 row = BOUNDED(member, MEMBERS);
+	__u32 until = members(d, s);
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < MEMBERS && i < d->members; i++)
+	for (__u32 i = 0; i < MEMBERS && i < until; i++)
 		if (d->clocks[i])
 			ADD(d->charged[row][i], times * d->clocks[i]);
 	ADD(d->charged_idle[row], times * d->idle);
 }
 
-INLINE void enter_scheduler(struct disk *d, struct group *g, struct known *k, __u64 now)
+INLINE void enter_scheduler(struct disk *d, struct settings *s, struct group *g, struct known *k, __u64 now)
 {
-	k->counts = counts(d);
+	k->counts = counts(d, s, g);
 	if (k->counts) {
-		charge(d, k->member, -k->counts);
+		charge(d, s, k->member, -k->counts);
 		ADD(g->charging, k->counts);
 	}
 	ADD(g->queued, 1);
@@ -357,10 +385,10 @@ INLINE void enter_scheduler(struct disk *d, struct group *g, struct known *k, __
 	k->since = now;
 }
 
-INLINE void leave_scheduler(struct disk *d, struct group *g, struct known *k)
+INLINE void leave_scheduler(struct disk *d, struct settings *s, struct group *g, struct known *k)
 {
 	if (k->counts) {
-		charge(d, k->member, k->counts);
+		charge(d, s, k->member, k->counts);
 		ADD(g->charging, -k->counts);
 	}
 	ADD(g->queued, -1);
@@ -431,11 +459,11 @@ INLINE int is_same(struct known *k, struct request *rq)
 }
 
 /* Takes off a request whose end was not shown. How long it took is not known. */
-INLINE void forget(struct disk *d, __u32 number, struct known *k, __u64 now)
+INLINE void forget(struct disk *d, struct settings *s, __u32 number, struct known *k, __u64 now)
 {
 	struct group *g = group_of(number, k->member);
 	if (k->state == INSERTED)
-		leave_scheduler(d, g, k);
+		leave_scheduler(d, s, g, k);
 	else
 		leave_device(d, g, k);
 	leave_pool(d, number, k->member, now);
@@ -473,7 +501,7 @@ INLINE void submitted(struct settings *s, __u32 number, struct bio *bio, __u64 n
 	evict(a, now);
 	a->bio = IDENTITY(bio);
 	a->at = now;
-	a->member = member_of(d, bio);
+	a->member = member_of(d, s, bio);
 	a->held = d->held[BOUNDED(a->member, MEMBERS)];
 	a->full = full_until(d, s, number, now);
 }
@@ -502,7 +530,7 @@ INLINE void got_place(struct settings *s, __u32 number, struct bio *bio, __u64 n
 	if (!is_known) {
 		evict(a, now);
 		a->bio = IDENTITY(bio);
-		a->member = member_of(d, bio);
+		a->member = member_of(d, s, bio);
 	}
 	g = group_of(number, a->member);
 	advance(d, s, number, now);
@@ -551,10 +579,10 @@ INLINE void left_plug(struct settings *s, struct group *g, struct request *rq, _
 INLINE void note(struct disk *d, struct settings *s, __u32 number, struct known *k, struct request *rq, __u64 now)
 {
 	if (is_live(k))
-		forget(d, number, k, now);
+		forget(d, s, number, k, now);
 	k->rq = IDENTITY(rq);
 	k->start = rq->start_time_ns;
-	k->member = member_of(d, rq->bio);
+	k->member = member_of(d, s, rq->bio);
 	if (!take_grants(rq))
 		enter_pool(d, number, k->member, now);
 	left_plug(s, group_of(number, k->member), rq, now);
@@ -575,7 +603,7 @@ INLINE void inserted(struct settings *s, __u32 number, struct request *rq, __u64
 	if (k->state == INSERTED && is_same(k, rq))
 		return;
 	note(d, s, number, k, rq, now);
-	enter_scheduler(d, group_of(number, k->member), k, now);
+	enter_scheduler(d, s, group_of(number, k->member), k, now);
 }
 
 SEC("tp_btf/block_rq_insert")
@@ -602,7 +630,7 @@ INLINE void issued(struct settings *s, __u32 number, struct request *rq, __u64 n
 	}
 	if (k->state == INSERTED && is_same(k, rq)) {
 		g = group_of(number, k->member);
-		leave_scheduler(d, g, k);
+		leave_scheduler(d, s, g, k);
 		add_length(g, SCHEDULER, now - k->since);
 	} else {
 		note(d, s, number, k, rq, now);
@@ -654,7 +682,7 @@ INLINE void completed(struct settings *s, __u32 number, struct request *rq, unsi
 	if (!is_ours || k->state != ISSUED) {
 		ADD(g->unknown_completions, 1);
 		if (is_ours && k->state == INSERTED)
-			forget(d, number, k, now);
+			forget(d, s, number, k, now);
 		return;
 	}
 	leave_device(d, g, k);
@@ -689,7 +717,7 @@ INLINE void requeued(struct settings *s, __u32 number, struct request *rq, __u64
 	leave_device(d, g, k);
 	add_length(g, DEVICE, now - k->since);
 	ADD(g->requeued, 1);
-	enter_scheduler(d, g, k, now);
+	enter_scheduler(d, s, g, k, now);
 }
 
 SEC("tp_btf/block_rq_requeue")
@@ -714,10 +742,10 @@ INLINE void swallowed(struct settings *s, __u32 number, struct request *rq, __u6
 	advance(d, s, number, now);
 	k = entry_of(s, number, rq);
 	is_queued = k && is_same(k, rq) && k->state == INSERTED;
-	member = is_queued ? k->member : member_of(d, rq->bio);
+	member = is_queued ? k->member : member_of(d, s, rq->bio);
 	g = group_of(number, member);
 	if (is_queued) {
-		leave_scheduler(d, g, k);
+		leave_scheduler(d, s, g, k);
 		add_length(g, SCHEDULER, now - k->since);
 		k->state = NONE;
 	}
@@ -743,7 +771,7 @@ INLINE int merged(struct bio *bio)
 	int number = s ? number_of(s, disk->queue, disk) : -1;
 	if (number < 0)
 		return 0;
-	ADD(group_of(number, member_of(disk_of(number), bio))->merged, 1);
+	ADD(group_of(number, member_of(disk_of(number), s, bio))->merged, 1);
 	return 0;
 }
 

@@ -127,7 +127,10 @@ impl RequestWatch {
         std::thread::sleep(LAST_EVENTS);
         let memory = self.programs.map(".bss")?.get(&[0; 4])?;
         let turns = match &self.turns {
-            Available::Value(turns) => Available::Value(turns.read()?),
+            Available::Value(turns) => match turns.read() {
+                Ok(read) => Available::Value(read),
+                Err(error) => Available::NotAvailable(error.to_string()),
+            },
             Available::NotAvailable(reason) => Available::NotAvailable(reason.clone()),
         };
         let cost = DiskCost::parse(&memory);
@@ -177,13 +180,13 @@ impl RequestWatch {
     fn enable(&self, enabled: u32) -> Result<(), Error> {
         let mut settings = self.started_ns.to_ne_bytes().to_vec();
         let mut base = 0;
-        let mut numbers = vec![enabled, self.disks.len() as u32];
+        let mut numbers = vec![enabled, self.disks.len() as u32, self.names.watched as u32, 0];
         for disk in &self.disks {
             let pool = u32::try_from(disk.pool()).unwrap_or(u32::MAX);
             numbers.extend([disk.major, disk.minor, base, disk.depth(), disk.queues, pool]);
             base += disk.entries();
         }
-        numbers.resize(2 + DISKS * 6, 0);
+        numbers.resize(4 + DISKS * 6, 0);
         settings.extend(numbers.into_iter().flat_map(u32::to_ne_bytes));
         self.programs.map("settings")?.set(&[0; 4], &settings)
     }

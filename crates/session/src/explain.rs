@@ -32,6 +32,8 @@ use target::Target;
 /// How a run is explained.
 #[derive(Debug, Clone)]
 pub struct ExplainOptions {
+    /// The trial, counted from 1; `None` for the smallest that failed.
+    pub trial: Option<usize>,
     /// Maximum length of a repeat; `None` for 10 s, or that of the run if shorter.
     pub at_most: Option<Duration>,
     /// Number of rounds; `None` for 4 to 8, until a cause is found.
@@ -63,6 +65,7 @@ pub struct Explained {
 /// use assay_session::{Context, Destination, ExplainOptions, Transcript, explain};
 /// let context = Context::of_this_host(Vec::new());
 /// let options = ExplainOptions {
+///     trial: None,
 ///     at_most: None,
 ///     rounds: None,
 ///     only: vec!["requests".to_owned()],
@@ -86,7 +89,7 @@ pub fn explain(
     let recorded = foreign::open(&context.root, run, options.trust_run, observer)?;
     let manifest = &recorded.manifest;
     let judgement = assay_judge::judge(manifest, &recorded.samples);
-    let target = Target::find(manifest, &judgement)?;
+    let target = Target::find(manifest, &judgement, options.trial)?;
     if let Some(why) = too_few(options.rounds, target.judged.verdict) {
         return Err(Error::usage(why));
     }
@@ -178,6 +181,7 @@ mod tests {
 
     fn options(out: &Path, only: &[&str]) -> ExplainOptions {
         ExplainOptions {
+            trial: None,
             at_most: None,
             rounds: None,
             only: only.iter().map(|name| (*name).to_owned()).collect(),

@@ -31,6 +31,13 @@ pub enum Intervention {
         /// and divided by this; the result is at least 1.
         by: u32,
     },
+    /// More requests in the pool of every disk, and fewer outstanding, since the pool alone cannot hold all.
+    Room {
+        /// `nr_requests`.
+        requests: u32,
+        /// The iodepth of each fio workload is divided by this.
+        by: u32,
+    },
     /// A longer repeat.
     Longer(Duration),
     /// A disk that completes `by` times fewer requests per second: the rate of a null_blk is
@@ -66,6 +73,7 @@ impl Intervention {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Queue { name, .. } | Self::Depth { name, .. } => name,
+            Self::Room { .. } => "room",
             Self::Scheduler(_) => "scheduler",
             Self::Longer(_) => "longer",
             Self::Slower { .. } => "slower",
@@ -110,6 +118,9 @@ impl Intervention {
                 Some(format!("{times} times the iodepth"))
             }
             Self::Depth { by, .. } => Some(format!("a {by}th of the iodepth")),
+            Self::Room { requests, by } => Some(format!(
+                "queue = {{ nr_requests = {requests} }} under [disks.*] and a {by}th of the iodepth"
+            )),
             Self::Longer(length) => {
                 Some(format!("at_most = \"{} s\" under [design]", length.as_secs()))
             }
@@ -129,6 +140,10 @@ impl Intervention {
             Self::Queue { attribute, value, .. } => changes::set_queue(study, attribute, value),
             Self::Scheduler(name) => changes::set_scheduler(study, name),
             Self::Depth { times, by, .. } => changes::scale_depth(study, factors, *times, *by),
+            Self::Room { requests, by } => {
+                changes::set_queue(study, "nr_requests", &requests.to_string())?;
+                changes::scale_depth(study, factors, 1, *by)
+            }
             Self::Longer(length) => {
                 study.design.at_most = *length;
                 Ok(())
@@ -157,6 +172,9 @@ impl fmt::Display for Intervention {
             Self::Scheduler(name) => write!(f, "scheduler {name}"),
             Self::Depth { times, by, .. } if times > by => write!(f, "iodepth x {times}"),
             Self::Depth { by, .. } => write!(f, "iodepth / {by}"),
+            Self::Room { requests, by } => {
+                write!(f, "`nr_requests` = {requests} with iodepth / {by}")
+            }
             Self::Longer(length) => write!(f, "{} s instead", length.as_secs()),
             Self::Slower { by } => write!(f, "a disk that does {by} times fewer requests"),
             Self::Cpus(cpus) => write!(f, "all groups on CPU {cpus}"),

@@ -87,6 +87,9 @@ pub struct Injected {
     pub as_woken: u64,
     /// Neither: ordinary injection, or requests that BFQ dispatched in a turn that had just ended.
     pub other: u64,
+    /// Of these: in turns of groups with an `inject_limit`. Runs of before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_limit: Option<u64>,
 }
 
 impl Bfq {

@@ -128,14 +128,16 @@ impl Disk<'_> {
     fn bond(&self, (one, other): (usize, usize), names: &[String]) -> Option<Bond> {
         let pair = one * self.layout.members + other;
         let [bonds, set] = [self.layout.bonds(), self.layout.set()].map(|offset| self.at + offset);
-        let bond = Bond {
+        let [waker_samples, woken_samples, set] =
+            [bonds + pair * 16, bonds + pair * 16 + 8, set + pair * 8]
+                .map(|at| self.memory.word(at));
+        (waker_samples + woken_samples + set > 0).then(|| Bond {
             group: names[one].clone(),
             partner: names[other].clone(),
-            waker_samples: self.memory.word(bonds + pair * 16),
-            woken_samples: self.memory.word(bonds + pair * 16 + 8),
-            set: self.memory.word(set + pair * 8),
-        };
-        (bond.waker_samples + bond.woken_samples + bond.set > 0).then_some(bond)
+            waker_samples,
+            woken_samples,
+            set,
+        })
     }
 
     /// What was issued of a group in turns of others, the most first; of those with the least, the sum.
@@ -143,13 +145,14 @@ impl Disk<'_> {
         let turns = 0..self.layout.members;
         let mut all: Vec<Injected> =
             turns.filter_map(|turn| self.injected_in((turn, group), names)).collect();
-        all.sort_by_key(|one| std::cmp::Reverse(one.as_waker + one.as_woken + one.other));
-        let rest = all.split_off(all.len().min(MOST_PARTS));
+        let as_partner = |one: &Injected| one.as_waker + one.as_woken;
+        all.sort_by_key(|one| std::cmp::Reverse((as_partner(one), one.other)));
+        let partners = all.iter().filter(|one| as_partner(one) > 0).count();
+        let rest = all.split_off(all.len().min(partners + MOST_PARTS));
         all.extend(rest.into_iter().reduce(|sum, more| Injected {
             in_service: OTHER_GROUPS.to_owned(),
-            as_waker: sum.as_waker + more.as_waker,
-            as_woken: sum.as_woken + more.as_woken,
             other: sum.other + more.other,
+            by_limit: sum.by_limit.zip(more.by_limit).map(|(sum, more)| sum + more),
             ..sum
         }));
         all
@@ -159,12 +162,14 @@ impl Disk<'_> {
         let pair = turn * self.layout.members + group;
         let first = self.at + self.layout.injected() + pair * 32;
         let [as_waker, as_woken, other] = [0, 8, 16].map(|offset| self.memory.word(first + offset));
+        let has_limit = self.memory.word(self.at + self.layout.turns(turn) + 4 * 8) > 0;
         (as_waker + as_woken + other > 0).then(|| Injected {
             in_service: names[turn].clone(),
             group: names[group].clone(),
             as_waker,
             as_woken,
             other,
+            by_limit: Some(if has_limit { other } else { 0 }),
         })
     }
 }

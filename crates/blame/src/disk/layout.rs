@@ -24,7 +24,7 @@ impl Layout {
         [Self::MANY, Self::FEW].into_iter().find(|layout| bytes >= size(*layout))
     }
 
-    /// The one to watch so many groups on so many disks: a few more than are watched have requests.
+    /// The one to watch so many groups on so many disks. The root and a few others have requests besides.
     #[must_use]
     pub const fn for_watched(groups: usize, disks: usize) -> Self {
         let spare = Self::FEW.members / 4;

@@ -205,13 +205,22 @@ fn served(counted: &DiskCounted, member: &MemberCounted, names: &DiskNames) -> V
     };
     let charged = member.charged.iter().enumerate().filter(|(_, charged)| **charged > 0);
     let mut parts: Vec<Served> = charged.map(part).collect();
-    parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
+    let unknown =
+        Served { by: Some(OTHER_GROUPS.to_owned()), ns: member.group.queued, percent: 100.0 };
+    if total == 0 && member.group.queued > 0 {
+        return vec![unknown];
+    }
+    // The group itself and the idle device stay, whatever their part.
+    let own = names.name(member.class);
+    let stays = |part: &Served| part.by.as_ref().is_none_or(|by| *by == own);
+    parts.sort_by_key(|part| (!stays(part), std::cmp::Reverse(part.ns)));
     let rest = parts.split_off(parts.len().min(MOST_PARTS));
     parts.extend(rest.into_iter().reduce(|sum, more| Served {
-        by: Some(OTHER_GROUPS.to_owned()),
         ns: sum.ns + more.ns,
         percent: sum.percent + more.percent,
+        ..unknown.clone()
     }));
+    parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
     parts
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_bpf::{BFQ, BLAME, DISK, Programs};
+use assay_bpf::{BFQ, BFQ_MANY, BLAME, DISK, DISK_MANY, Programs};
 use assay_kernel::Root;
 use assay_test_support::{Need, busy_host_lock, put};
 
@@ -36,7 +36,8 @@ fn the_kernel_takes_every_program_and_they_stay_silent_until_switched_on() {
 #[test]
 fn the_kernel_takes_the_programs_for_disks_and_those_for_bfq() {
     let Some(_lock) = busy_host_lock("eBPF programs", &[Need::Controller("blkio")]) else { return };
-    for (object, name) in [(DISK, "disk"), (BFQ, "bfq")] {
+    let many = [(DISK_MANY, "disk_many"), (BFQ_MANY, "bfq_many")];
+    for (object, name) in [(DISK, "disk"), (BFQ, "bfq")].into_iter().chain(many) {
         let programs = Programs::load(&Root::real(), object);
         let programs = programs.unwrap_or_else(|error| panic!("{name}: {error}"));
         // Nothing counts before it is switched on.

@@ -16,6 +16,9 @@ use crate::shared_arguments::TrustArguments;
 pub(crate) struct ExplainArguments {
     /// Run folder
     run: PathBuf,
+    /// Explain this trial of the run, by its number [default: the smallest that failed]
+    #[arg(long, value_name = "N")]
+    trial: Option<usize>,
     /// Maximum length of a repeat [default: 10s, or that of the run if shorter]
     #[arg(long, value_name = "DURATION", value_parser = repeat_length)]
     at_most: Option<Duration>,
@@ -40,10 +43,11 @@ pub(crate) struct ExplainArguments {
     json: bool,
 }
 
-/// Repeats the smallest failed trial with one change at a time, interleaved with the unchanged trial,
+/// Repeats the smallest failed trial, or the one that was asked for, with one change at a time, interleaved with the unchanged trial,
 /// and reports which change moved the error.
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<Code, Error> {
     let options = ExplainOptions {
+        trial: arguments.trial,
         at_most: arguments.at_most,
         rounds: arguments.rounds,
         only: arguments.only.clone(),

@@ -48,6 +48,10 @@ fn predict_one(inputs: &EffectInputs, code: &str, arm: &Arm) -> Option<(Expect, 
     match (code, name) {
         ("C-REQUEST-POOL", "requests" | "iodepth") => inputs.pool_effect(name, times),
         ("C-TAG-CAP", "requests" | "iodepth") => inputs.cap_effect(name, times),
+        ("C-TAG-CAP", "room") => {
+            let why = "every group's part of the larger pool holds what it then keeps outstanding";
+            Some((Expect::Vanishes, why.to_owned()))
+        }
         ("C-SHORT-RUN" | "C-LATE-START", "longer") => {
             let why = format!("the error is q / (T share), and T is {times} times as long");
             // Between the square root (slices add up at random) and proportional (a single one is

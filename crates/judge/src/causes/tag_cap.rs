@@ -26,8 +26,8 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     what: "BFQ lets a group hold no more than its weight's part of the request pool; a group with a higher demand waits in front of the scheduler, where weights do not apply.",
     found_by: FoundBy::Suspicion,
     fingerprint: "A group keeps more than round(P w / sum w) requests outstanding (three quarters of that for writes), and the queue holds less than 0.8 of what the workloads keep outstanding by latency times rate, in a pool that has room. Or that rounding departs from P w / sum w by more than the margin, and the lightest groups are those that gain or lose.",
-    confirm: "As many times the requests (`nr_requests`) as bring the lightest group's part above its iodepth, or a lower iodepth: the error vanishes. The break is at N* = P w_min / (d w_mean).",
-    tests: &["requests", "iodepth"],
+    confirm: "As many times the requests (`nr_requests`) as bring the lightest group's part above its iodepth, or a lower iodepth, or both where 2048 requests are too few: the error vanishes. The break is at N* = P w_min / (d w_mean).",
+    tests: &["requests", "iodepth", "room"],
     // Nothing for `strict`: with one request in the device the others merge in the scheduler, which takes
     // tags from the pool too.
     effects: &[PredictedEffect::unrelated(&["longer", "rotational", "low-latency", "one-cpu"])],

@@ -160,33 +160,11 @@ fn is_short(
     group: &str,
     selects: fn(Measure) -> bool,
 ) -> bool {
-    parts(evidence, repeat, group, selects).any(|(part, within)| part < 1.0 - NEAR * within)
-}
-
-/// The least that a group got in this repeat of its promises for such a measure, and the margin of that one.
-pub(super) fn least_part(
-    evidence: &Evidence<'_>,
-    repeat: &Repeat<'_>,
-    group: &str,
-    selects: fn(Measure) -> bool,
-) -> Option<(f64, f64)> {
-    parts(evidence, repeat, group, selects).min_by(|a, b| a.0.total_cmp(&b.0))
-}
-
-/// What a group got in this repeat of each of its promises for such a measure, and the margins.
-fn parts<'e>(
-    evidence: &'e Evidence<'_>,
-    repeat: &'e Repeat<'_>,
-    group: &str,
-    selects: fn(Measure) -> bool,
-) -> impl Iterator<Item = (f64, f64)> {
-    let index = evidence.groups.iter().position(|name| *name == group);
-    let promises = index
-        .into_iter()
-        .flat_map(|index| evidence.trial.promises.iter().map(move |promise| (index, promise)));
-    promises.filter_map(move |(index, promise)| {
-        evidence.part_of_promise(repeat, promise, index, selects)
-    })
+    let Some(index) = evidence.groups.iter().position(|name| *name == group) else { return false };
+    let promises = evidence.trial.promises.iter();
+    promises
+        .filter_map(|promise| evidence.part_of_promise(repeat, promise, index, selects))
+        .any(|(part, within)| part < 1.0 - NEAR * within)
 }
 
 /// Whether the group's own demand was the limit: neither the pool of its disk was nearly used up

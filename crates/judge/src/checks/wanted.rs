@@ -1,14 +1,14 @@
-//! `backlogged` by each workload: whether it wanted the disk all the time, or lost nothing that its pauses may explain.
+//! `backlogged` by each workload: whether it wanted the disk all the time, or whether its pauses explain too little to matter.
 
 use std::cell::LazyCell;
 
-use assay_run_folder::WorkloadResult;
+use assay_run_folder::{PromiseRecord, WorkloadResult};
 use assay_terms::Measure;
 use assay_verdict::wording::percent;
 
 use super::backlogged::{ALL_THE_TIME, part_outstanding};
 use super::blocked::Busiest;
-use super::{Evidence, blocked, demand, in_front};
+use super::{Evidence, Scope, blocked, in_front};
 use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
 
@@ -18,18 +18,22 @@ const SHOWN_BY: [&str; 5] = [
     "had its submitters waiting for a place {} of the time or more, by the kernel's own events",
     "had its threads waiting for requests or places {} of the time or more, as they neither ran nor waited for a CPU",
     "got {} or more of what it was promised",
-    "wanted the disk for most of the time and got {} or more of its promise, lacking less than half of what others lacked that wanted it all the time",
+    "wanted the disk for most of the time and got {} or more of its promise, a small part of what others lack that wanted it all the time",
 ];
 
-/// Of these.
+/// Of these. The last two say nothing about a promise that was kept: no group lacks anything of one.
 const BLOCKED: usize = 2;
 const GAINED: usize = 3;
-const NEARER: usize = 4;
+const SMALL: usize = 4;
 
 /// A group that wanted the disk for a smaller part of the time shows nothing.
 const MOSTLY: f64 = 0.5;
 
-/// A group with pauses may lack this part of what one without pauses lacks: then that one decides.
+/// All groups with pauses together may lack this part of what those without lack together: no more of what others gained
+/// is their pauses' doing.
+const OF_ALL: f64 = 0.1;
+
+/// One of them may lack this part of its promise, relative to the largest of those without pauses.
 const OF_THE_MOST: f64 = 0.5;
 
 /// What shows that every workload wanted the disk, or that its pauses do not matter; `None` if one may have lost by them.
@@ -40,31 +44,36 @@ pub(super) fn by_all(
     is_capped: bool,
 ) -> Option<String> {
     let samples = LazyCell::new(|| Busiest::new(repeat));
+    let shares = LazyCell::new(|| Shares::new(evidence, repeat));
     let mut least = [f64::INFINITY; SHOWN_BY.len()];
     let mut note = |way: usize, part: f64| least[way] = least[way].min(part);
-    let (mut most_lacked, mut with_pauses) = (0.0_f64, Vec::new());
+    let (mut missing, mut with_pauses) = (Missing::default(), Vec::new());
     for result in &repeat.record.workloads {
         let group = result.group.as_str();
-        match always(evidence, repeat, queue, result, || LazyCell::force(&samples)) {
-            // Threads may sleep in io_submit(2) for other reasons where no cap binds.
-            Ok((BLOCKED, _)) if !is_capped => return None,
-            Ok((GAINED, part)) => note(GAINED, part),
+        let samples = || LazyCell::force(&samples);
+        match always(evidence, repeat, (queue, is_capped), result, samples) {
             Ok((way, part)) => {
                 note(way, part.min(1.0));
-                most_lacked =
-                    most_lacked.max(beyond_margin(evidence, repeat, group).unwrap_or(0.0));
+                missing.add(shares.as_ref().and_then(|shares| shares.of(group)), part);
             }
-            Err(part) if part >= MOSTLY => with_pauses.push(group),
-            Err(_) => return None,
+            Err(part) => match shares.as_ref()?.of(group)? {
+                // One that got more than its promise lost nothing by its pauses: what others lost is shown by theirs.
+                share if share.got > share.promised * (1.0 + share.within) => {
+                    note(GAINED, share.got / share.promised);
+                }
+                share if part >= MOSTLY => with_pauses.push(share),
+                _ => return None,
+            },
         }
     }
-    for group in with_pauses {
-        let (got, _) = part_of_promise(evidence, repeat, group)?;
-        if 1.0 - got > OF_THE_MOST * most_lacked {
-            return None;
-        }
-        note(NEARER, got);
+    let lack: f64 = with_pauses.iter().map(|share| share.lack().max(0.0)).sum();
+    let is_small = |share: &Share| share.lack() <= OF_THE_MOST * missing.most * share.promised;
+    if !with_pauses.is_empty()
+        && (missing.most == 0.0 || lack > OF_ALL * missing.sum || !with_pauses.iter().all(is_small))
+    {
+        return None;
     }
+    with_pauses.iter().for_each(|share| note(SMALL, share.got / share.promised));
     let ways = SHOWN_BY.iter().zip(least).filter(|(_, least)| least.is_finite());
     let ways: Vec<String> = ways.map(|(way, least)| way.replace("{}", &percent(least))).collect();
     Some(ways.join(", or "))
@@ -75,7 +84,7 @@ pub(super) fn by_all(
 fn always<'r: 's, 's>(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,
-    queue: &Queue,
+    (queue, is_capped): (&Queue, bool),
     result: &WorkloadResult,
     samples: impl Fn() -> &'s Busiest<'r>,
 ) -> Result<(usize, f64), f64> {
@@ -88,6 +97,8 @@ fn always<'r: 's, 's>(
     let in_front = || in_front::waiting(trial, repeat, &queue.device, group);
     let blocked = || blocked::at_least(trial, repeat, &samples, &queue.device, group);
     let ways: [&dyn Fn() -> Option<f64>; 3] = [&kept, &in_front, &blocked];
+    // Threads may sleep in io_submit(2) for other reasons where no cap binds.
+    let ways = if is_capped { &ways[..] } else { &ways[..BLOCKED] };
     let mut largest = 0.0_f64;
     for (way, part) in ways.iter().enumerate() {
         let part = part().unwrap_or(0.0);
@@ -96,23 +107,79 @@ fn always<'r: 's, 's>(
         }
         largest = largest.max(part);
     }
-    // One that got more than its promise lost nothing for lack of demand: whether others lost is shown by theirs.
-    let gained =
-        part_of_promise(evidence, repeat, group).filter(|(got, within)| *got > 1.0 + within);
-    gained.map(|(got, _)| (GAINED, got)).ok_or(largest)
+    Err(largest)
 }
 
-/// The least that a group got of what it was promised, and the margin.
-fn part_of_promise(
-    evidence: &Evidence<'_>,
-    repeat: &Repeat<'_>,
-    group: &str,
-) -> Option<(f64, f64)> {
-    demand::least_part(evidence, repeat, group, Measure::is_io)
+/// What groups that wanted the disk all the time lack beyond their margin.
+#[derive(Default)]
+struct Missing {
+    /// Of all service.
+    sum: f64,
+    /// The largest part of a promise.
+    most: f64,
 }
 
-/// What a group lacks of its promise, if that is more than the margin.
-fn beyond_margin(evidence: &Evidence<'_>, repeat: &Repeat<'_>, group: &str) -> Option<f64> {
-    let (got, within) = part_of_promise(evidence, repeat, group)?;
-    (1.0 - got > within).then_some(1.0 - got)
+impl Missing {
+    /// A group that wanted the disk for this part of the time: its own pauses explain the rest.
+    fn add(&mut self, share: Option<Share>, part: f64) {
+        let Some(share) = share else { return };
+        let lack = share.lack() - (1.0 - part.min(1.0)) * share.promised;
+        if lack > share.within * share.promised {
+            self.sum += lack;
+            self.most = self.most.max(lack / share.promised);
+        }
+    }
+}
+
+/// What a group got of all, and was promised.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    got: f64,
+    promised: f64,
+    within: f64,
+}
+
+impl Share {
+    fn lack(self) -> f64 {
+        self.promised - self.got
+    }
+}
+
+/// The shares of one repeat.
+struct Shares<'r> {
+    groups: &'r [&'r str],
+    shares: Vec<Share>,
+}
+
+impl<'r> Shares<'r> {
+    /// By the only promise that needs a backlog. A promise of amounts may be exceeded by all groups at once, one of each
+    /// span of time counts a group's pauses, and of two promises one may be broken where the other is not.
+    fn new(evidence: &Evidence<'r>, repeat: &Repeat<'_>) -> Option<Self> {
+        let measure = |promise: &PromiseRecord| Measure::parse(&promise.measure);
+        let concerned = evidence.trial.promises.iter().filter(|promise| {
+            measure(promise).is_some_and(|measure| Scope::IoShares.concerns(measure, &promise.is))
+        });
+        let promises: Vec<&PromiseRecord> = concerned.collect();
+        let [promise] = promises[..] else { return None };
+        if promise.every.is_some() || !promise.is.kind().divides() {
+            return None;
+        }
+        let promised = evidence.promised(repeat, promise)?;
+        let grid = repeat.grid(measure(promise)?).ok()?;
+        let totals = grid.totals();
+        let all: f64 = totals.iter().sum();
+        let share = |(total, promised): (&f64, &crate::expected::Expected)| Share {
+            got: total / all,
+            promised: promised.share,
+            within: promise.within,
+        };
+        let shares = totals.iter().zip(&promised).map(share).collect();
+        (all > 0.0 && promised.len() == totals.len())
+            .then_some(Self { groups: evidence.groups, shares })
+    }
+
+    fn of(&self, group: &str) -> Option<Share> {
+        let index = self.groups.iter().position(|name| *name == group)?;
+        self.shares.get(index).copied().filter(|share| share.promised > 0.0)
+    }
 }

@@ -84,10 +84,12 @@ impl Groups {
             let class = groups.class(own, &path);
             // It may be gone by now.
             let id = group_iterator::id(root, &hierarchy.tree.directory(&path)).ok();
-            if groups.numbers.len() < ROOM {
-                groups.numbers.extend(id.zip(class));
-            }
+            groups.numbers.extend(id.zip(class));
         }
+        // Where there is no room for all, others count with the group above them.
+        let watched = watched.len() as u32;
+        groups.numbers.sort_by_key(|(_, class)| *class > watched);
+        groups.numbers.truncate(ROOM);
         Ok(groups)
     }
 
@@ -134,8 +136,8 @@ mod tests {
         assert_eq!(groups.names.paths, ["/a/inner", "/a", "/ab", "/b"]);
         assert_eq!(groups.names.watched, 2);
         let classes: Vec<u32> = groups.numbers.iter().map(|(_, class)| *class).collect();
-        // By level: a, ab, b; a/inner, a/x; a/inner/deep.
-        assert_eq!(classes, [2, 3, 4, 1, 2, 1]);
+        // By level, watched ones first: a, a/inner, a/x, a/inner/deep; ab, b.
+        assert_eq!(classes, [2, 1, 2, 1, 3, 4]);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(super) struct Turns {
     devices: Vec<(u32, u32)>,
     /// Their positions among all watched disks.
     numbers: Vec<usize>,
+    /// How many groups are watched.
+    watched: u32,
 }
 
 impl Turns {
@@ -48,16 +50,19 @@ impl Turns {
             Ok(programs)
         });
         match programs {
-            Ok(programs) => Available::Value(Self { programs, devices, numbers }),
+            Ok(programs) => {
+                let watched = groups.names.watched as u32;
+                Available::Value(Self { programs, devices, numbers, watched })
+            }
             Err(error) => Available::NotAvailable(error.to_string()),
         }
     }
 
     /// Writes `struct settings` of `programs/bfq.bpf.c`.
     pub(super) fn enable(&self, enabled: u32) -> Result<(), Error> {
-        let mut numbers = vec![enabled, self.devices.len() as u32];
+        let mut numbers = vec![enabled, self.devices.len() as u32, self.watched];
         numbers.extend(self.devices.iter().flat_map(|(major, minor)| [*major, *minor]));
-        numbers.resize(2 + DISKS * 2, 0);
+        numbers.resize(3 + DISKS * 2, 0);
         let settings: Vec<u8> = numbers.into_iter().flat_map(u32::to_ne_bytes).collect();
         self.programs.map("settings")?.set(&[0; 4], &settings)
     }

@@ -204,6 +204,7 @@ mod tests {
         let order: Vec<usize> = replayed.borrow().iter().map(|slot| slot.trial).collect();
         assert_eq!(order, [0, 1, 1, 0]);
         let options = ExplainOptions {
+            trial: None,
             at_most: None,
             rounds: Some(2),
             only: Vec::new(),

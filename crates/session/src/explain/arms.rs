@@ -247,13 +247,22 @@ fn intervention(
             let pool: u32 = now("nr_requests")
                 .and_then(|text| text.parse().ok())
                 .ok_or("`nr_requests` was not recorded")?;
-            let enough = (4 * pool).max(2 * target.outstanding.unwrap_or(0)).min(MOST_REQUESTS);
+            let exceeded = target.exceeded_cap(f64::from(pool)).unwrap_or(1.0);
+            let caps = (f64::from(pool) * exceeded).ceil() as u32;
+            let enough = (4 * pool).max(2 * target.outstanding.unwrap_or(0)).max(caps);
+            let enough = enough.min(MOST_REQUESTS);
             match enough > pool {
                 true => Ok((queue("nr_requests", enough), f64::from(enough) / f64::from(pool))),
                 false => Err(format!("`nr_requests` is already {pool}")),
             }
         }
-        "iodepth" => Ok((Intervention::Depth { name, times: 1, by: 4 }, 0.25)),
+        "iodepth" => {
+            let pool: Option<f64> = now("nr_requests").and_then(|text| text.parse().ok());
+            let exceeded = pool.and_then(|pool| target.exceeded_cap(pool)).unwrap_or(1.0);
+            let by = divisor(exceeded).max(4);
+            Ok((Intervention::Depth { name, times: 1, by }, 1.0 / f64::from(by)))
+        }
+        "room" => room(target),
         "deeper" => Ok((Intervention::Depth { name, times: 4, by: 1 }, 4.0)),
         "longer" => Ok((Intervention::Longer(4 * at_most), 4.0)),
         "slower" => Ok((Intervention::Slower { by: 16 }, 16.0)),
@@ -279,6 +288,20 @@ fn intervention(
         "repeat" => Ok((Intervention::Repeat, 1.0)),
         other => Err(format!("this version has no change `{other}`")),
     }
+}
+
+/// The power of two by which to divide an iodepth that is so many times too large.
+fn divisor(times: f64) -> u32 {
+    (times.ceil().clamp(1.0, f64::from(MOST_REQUESTS)) as u32).next_power_of_two()
+}
+
+/// Both changes that give each group's requests room within BFQ's cap, where the larger pool alone does not.
+fn room(target: &Target) -> Result<(Intervention, f64), String> {
+    let most = f64::from(MOST_REQUESTS);
+    let exceeded = target
+        .exceeded_cap(most)
+        .ok_or("no group would keep more outstanding than its part of the largest pool")?;
+    Ok((Intervention::Room { requests: MOST_REQUESTS, by: divisor(exceeded) }, 1.0))
 }
 
 /// Another scheduler: bfq if it was not active; otherwise none, under which iocost divides the disk on
@@ -314,11 +337,12 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let run = Run::load(&as_recorded_now(name, &temp)).unwrap();
         let judgement = assay_judge::judge(&run.manifest, &run.samples);
-        Target::find(&run.manifest, &judgement).unwrap()
+        Target::find(&run.manifest, &judgement, None).unwrap()
     }
 
     fn choose(target: &Target, facts: &HostFacts, only: &[&str]) -> Result<Chosen, Error> {
         let options = ExplainOptions {
+            trial: None,
             at_most: None,
             rounds: None,
             only: only.iter().map(|name| (*name).to_owned()).collect(),

@@ -1,5 +1,6 @@
 //! The trial to be explained: the smallest failed trial of a run, as a study with one trial.
 
+use assay_judge::{Cap, group_caps};
 use assay_run_folder::{Manifest, RepeatRecord, TrialRecord};
 use assay_study::{Bindings, Scalar, Study, set_factors};
 use assay_verdict::{Cause, Judgement, PromiseJudgement, Verdict};
@@ -31,9 +32,17 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Finds the target.
-    pub(crate) fn find(manifest: &Manifest, judgement: &Judgement) -> Result<Self, Error> {
-        let Some((number, promise)) = smallest(manifest, judgement) else {
+    /// Finds the target: the trial of this number, counted from 1, or the smallest that failed.
+    pub(crate) fn find(
+        manifest: &Manifest,
+        judgement: &Judgement,
+        trial: Option<usize>,
+    ) -> Result<Self, Error> {
+        let found = match trial {
+            Some(number) => Some(requested(judgement, number)?),
+            None => smallest(manifest, judgement),
+        };
+        let Some((number, promise)) = found else {
             return Err(Error::usage(format!(
                 "no promise of this run is broken or void (its verdict: {:?})\n  hint: an undecided \
                  run needs more time, see `needs_s` in verdict.json",
@@ -58,10 +67,39 @@ impl Target {
         })
     }
 
+    /// By how many times the requests that a group keeps outstanding exceed what BFQ lets it hold of a pool of this size, at
+    /// most; `None` if none does.
+    pub(crate) fn exceeded_cap(&self, pool: f64) -> Option<f64> {
+        let queue = self.repeat.queues.first()?;
+        let groups = self.judged.groups.iter();
+        let shares = groups.map(|group| (group.name.as_str(), group.expected_share));
+        let caps = group_caps(&self.trial, shares, pool).into_iter().filter(Cap::binds);
+        let times = caps.map(|cap| cap.demand / cap.cap.max(0.5));
+        (queue.scheduler_at_start == "bfq").then_some(times)?.reduce(f64::max)
+    }
+
     /// The suspected causes, most likely first.
     pub(crate) fn suspects(&self) -> &[Cause] {
         &self.judged.causes
     }
+}
+
+/// The promise to explain of the trial with this number, counted from 1.
+fn requested(judgement: &Judgement, number: usize) -> Result<(usize, usize), Error> {
+    let of = judgement.trials.len();
+    let trial = number.checked_sub(1).and_then(|index| judgement.trials.get(index));
+    let trial = trial.ok_or_else(|| {
+        Error::usage(format!("the run has no trial {number}\n  hint: it has the trials 1 to {of}"))
+    })?;
+    let failed = |verdict: Verdict| trial.promises.iter().position(|one| one.verdict == verdict);
+    let promise = failed(Verdict::Broken).or_else(|| failed(Verdict::Void));
+    promise.map(|promise| (number - 1, promise)).ok_or_else(|| {
+        Error::usage(format!(
+            "no promise of trial {number} is broken or void (its verdict: {:?})\n  hint: without --trial the smallest \
+             trial that failed is explained",
+            trial.verdict
+        ))
+    })
 }
 
 /// The trial with the fewest groups, broken ones before void ones, and its failed promise.

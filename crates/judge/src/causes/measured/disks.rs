@@ -28,7 +28,8 @@ pub(super) fn requests(
     };
     if let Some(name) = lumped(answer, names) {
         return Err(format!(
-            "the events do not tell `{name}` from other groups: the disk has too many"
+            "the events do not tell `{name}` from other groups: 31 groups have numbers, and 511 where one or two disks are \
+             watched"
         ));
     }
     // A group without an entry had no request.
@@ -53,10 +54,20 @@ pub(super) fn requests(
 fn lumped<'n>(answer: &DiskAnswer, names: &'n [String]) -> Option<&'n String> {
     let is_used =
         |group: &&DiskGroup| group.requests > 0 || group.mean_queued > 0.0 || group.place.ns > 0;
-    let used = || answer.groups.iter().filter(is_used);
-    used().find(|group| group.group == OTHER_GROUPS)?;
+    let used: Vec<&str> =
+        answer.groups.iter().filter(is_used).map(|group| group.group.as_str()).collect();
+    // The programs that know whose turn it is have numbers of their own.
+    let turns: Vec<&str> = match &answer.bfq {
+        Available::Value(bfq) => bfq.groups.iter().map(|group| group.group.as_str()).collect(),
+        Available::NotAvailable(_) => Vec::new(),
+    };
     // Of a group with others inside it, some may have a number and others none.
-    names.iter().find(|name| !used().any(|group| group.group == **name))
+    let missing = |known: &[&str]| {
+        known
+            .contains(&OTHER_GROUPS)
+            .then(|| names.iter().find(|name| !known.contains(&name.as_str())))?
+    };
+    missing(&used).or_else(|| missing(&turns))
 }
 
 /// A group that gets nothing has requests in the scheduler that never leave it, so their mean number counts there and
@@ -102,16 +113,17 @@ fn add_turns(groups: &mut [GroupRequests], bfq: &Bfq, names: &[String]) {
     };
     let all: f64 = names.iter().map(percent).sum();
     for (group, name) in groups.iter_mut().zip(names) {
+        // What a group wakes of its own has its own weight.
+        let is_with_another =
+            |bond: &&Bond| is_part(&bond.group, name) && !is_part(&bond.partner, name);
+        let bonds: Vec<&Bond> = bfq.bonds.iter().filter(is_with_another).collect();
         let bonds_with = |other: &String| {
-            // What a group wakes of its own has its own weight.
-            let others = |bond: &&Bond| !is_part(&bond.partner, name);
-            let of = bfq.bonds.iter().filter(|bond| is_part(&bond.group, name)).filter(others);
-            of.filter(|bond| is_part(&bond.partner, other)).collect::<Vec<_>>()
+            bonds.iter().filter(|bond| is_part(&bond.partner, other)).collect::<Vec<_>>()
         };
         let own_samples = percent(name) / 100.0 * bfq.samples as f64;
         let partner = |other: &String| -> f64 {
-            let bonds = bonds_with(other).into_iter();
-            let samples: u64 = bonds.map(|bond| bond.waker_samples + bond.woken_samples).sum();
+            let samples: u64 =
+                bonds_with(other).iter().map(|bond| bond.waker_samples + bond.woken_samples).sum();
             (samples as f64 / own_samples.max(1.0)).min(1.0)
         };
         let injected = bfq
@@ -121,10 +133,11 @@ fn add_turns(groups: &mut [GroupRequests], bfq: &Bfq, names: &[String]) {
         for one in injected {
             group.injected_as_partner += (one.as_waker + one.as_woken) as f64;
             group.injected_otherwise += one.other as f64;
-            let holder = bfq.group(&one.in_service);
-            if holder.is_some_and(|holder| holder.inject_limit_max > 0) {
-                group.injected_by_limit += one.other as f64;
-            }
+            let by_limit = one.by_limit.unwrap_or_else(|| {
+                let holder = bfq.group(&one.in_service);
+                holder.map_or(0, |holder| if holder.inject_limit_max > 0 { one.other } else { 0 })
+            });
+            group.injected_by_limit += by_limit as f64;
         }
         group.in_service = percent(name) / all.max(f64::MIN_POSITIVE);
         let parts = bfq.groups.iter().filter(|one| is_part(&one.group, name));

@@ -93,6 +93,19 @@ fn a_group_without_a_number_of_its_own_is_not_known() {
     assert!(found(&evidence).unwrap_err().contains("`task2` from other groups"));
 }
 
+/// The programs that know whose turn it is give their numbers by themselves.
+#[test]
+fn a_group_without_a_number_among_the_turns_is_not_known_either() {
+    let mut evidence = evidence("task1", "task2");
+    let answer = &mut evidence.disks.value_mut().unwrap()[0];
+    let disk = answer.disk.clone();
+    let turns = answer.bfq.value_mut().unwrap();
+    let other = turns.groups.iter_mut().find(|group| group.group == "task2").unwrap();
+    other.group = "other groups".to_owned();
+    let found = disks::requests(&evidence.disks, Some(&disk), &names(&["task1", "task2"]));
+    assert!(found.unwrap_err().contains("`task2` from other groups"));
+}
+
 #[test]
 fn bonds_of_a_group_with_itself_are_none() {
     let mut evidence = evidence("task1", "task2");
