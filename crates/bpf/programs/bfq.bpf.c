@@ -197,7 +197,7 @@ INLINE __u32 class_of(struct cgroup_subsys_state *css)
 INLINE __u32 member_of_class(struct disk *d, struct settings *s, __u32 number)
 {
 	__u64 class = BOUNDED(number, CLASSES);
-	__u32 own = s->watched < MEMBERS - 2 ? s->watched : MEMBERS - 2;
+	__u32 own = s->watched <= MEMBERS - 2 ? s->watched : 0; /* as in disk.bpf.c */
 	__u32 known = d->member_of[class], member;
 
 	if (known)

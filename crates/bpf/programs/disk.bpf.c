@@ -6,8 +6,8 @@
 //
 // Who was served: for each group H the disk has a clock that runs while requests of H are in the device, at H's part of
 // them. What H got while a request of G was queued is how far H's clock ran between insertion and issue, so a sum needs
-// the clocks only at these two moments: charged[G][H] -= clock of H, later += clock of H. Nothing is walked but the
-// groups that the disk has served; of more than 32 groups so few requests are charged, at random, that this takes no
+// the clocks only at these two moments: charged[G][H] -= clock of H, later += clock of H. Of the groups that have a number
+// those that the disk has served are charged; of more than 32 groups so few requests are, at random, that this takes no
 // longer.
 //
 // Events of one disk happen on several CPUs at once. Its clocks are advanced by whoever gets `lock`; who does not goes
@@ -234,10 +234,10 @@ INLINE __u32 class_of(struct bio *bio)
 	return number_of_group(&bio->bi_blkg->blkcg->css, memory.cache);
 }
 
-/* The members of watched groups, one or more of which are left for others. */
+/* The members of watched groups, where a disk has enough for all of them and one more. */
 INLINE __u32 reserved(struct settings *s)
 {
-	return s->watched < MEMBERS - 2 ? s->watched : MEMBERS - 2;
+	return s->watched <= MEMBERS - 2 ? s->watched : 0;
 }
 
 /* Members that may have been counted. */
@@ -349,8 +349,8 @@ INLINE void add_length(struct group *g, enum stage stage, __u64 ns)
 }
 
 /*
- * For how many requests the next one counts: each for itself, or one of several, by chance, for all of these. The first
- * ones of a group all count, since one that starves has no others.
+ * For how many requests the next one counts: each for itself, or one of several, by chance, for all of these. Until some
+ * of a group's were issued all count, since one that starves has no others.
  */
 INLINE __u64 counts(struct disk *d, struct settings *s, struct group *g)
 {

@@ -2,6 +2,7 @@
 
 mod block;
 mod directory;
+mod first_turns;
 mod format;
 mod image;
 mod null_block;

@@ -19,7 +19,7 @@ mod sentence;
 use assay_judge::cause_entry;
 use assay_run_folder::TrialRecord;
 pub use assay_verdict::causes::Expect;
-use assay_verdict::{Cause, Judgement, PromiseJudgement, Proof, ProofState};
+use assay_verdict::{Cause, Judgement, PromiseJudgement, Proof, ProofState, Verdict};
 
 use crate::tune::is_work;
 pub use document::{ArmResult, CauseFinding, Explanation, Finding};
@@ -124,10 +124,12 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
             let predictions = question.predictions.iter().filter(|one| one.arm == arm.name);
             let score = |one| {
                 let within = base.judged.promise.within;
-                // A single round shows the noise of its window and not how far rounds differ.
-                let scored = base.judged.repeats.min(result.repeats) > 1;
+                // A single round shows the noise of its window and not how far rounds differ, and a void trial nothing.
+                let is_void = judged(arm).is_some_and(|arm| arm.promise.verdict == Verdict::Void);
+                let scored = base.judged.repeats.min(result.repeats) > 1 && !is_void;
                 let error = result.error.filter(|_| scored);
-                ScoredPrediction::new(one, base.size(), within, error, result.rounds)
+                let rounds = result.rounds.filter(|_| !is_void);
+                ScoredPrediction::new(one, base.size(), within, error, rounds)
             };
             result.predictions =
                 if base.is_bad() { predictions.map(score).collect() } else { Vec::new() };

@@ -28,6 +28,8 @@ pub struct Cap {
     pub demand: f64,
     /// Requests that it may hold.
     pub cap: f64,
+    /// Its part of the pool, of which that is the whole number.
+    pub part: f64,
 }
 
 impl Cap {
@@ -35,6 +37,13 @@ impl Cap {
     #[must_use]
     pub fn binds(&self) -> bool {
         self.demand > self.cap
+    }
+
+    /// The same of a pool so many times as large.
+    #[must_use]
+    pub fn of_pool(&self, times: f64) -> Self {
+        let part = self.part * times;
+        Self { cap: part.round(), part, ..*self }
     }
 }
 
@@ -57,7 +66,8 @@ pub fn group_caps<'n>(
             writes |= io.writes;
         }
         let part = if writes { WRITER_PART } else { 1.0 };
-        Some(Cap { group, demand, cap: request_cap(part * pool, share, 1.0) })
+        let cap = request_cap(part * pool, share, 1.0);
+        Some(Cap { group, demand, cap, part: part * pool * share })
     });
     found.collect()
 }

@@ -102,6 +102,8 @@ impl Intervention {
         let replaces = |one: &Self, other: &Self| {
             matches!(one, Self::Scheduler(_)) && other.touches().starts_with("iosched/")
                 || matches!(one, Self::Plain)
+                || matches!(one, Self::Room { .. })
+                    && matches!(other.touches(), "nr_requests" | "iodepth")
         };
         self.touches() != other.touches() && !replaces(self, other) && !replaces(other, self)
     }
@@ -119,7 +121,7 @@ impl Intervention {
             }
             Self::Depth { by, .. } => Some(format!("a {by}th of the iodepth")),
             Self::Room { requests, by } => Some(format!(
-                "queue = {{ nr_requests = {requests} }} under [disks.*] and a {by}th of the iodepth"
+                "queue = {{ nr_requests = {requests} }} under [disks.*] and the iodepth divided by {by}"
             )),
             Self::Longer(length) => {
                 Some(format!("at_most = \"{} s\" under [design]", length.as_secs()))

@@ -229,6 +229,30 @@ mod tests {
         assert_eq!((bfq.groups.len(), bfq.injected.len()), (2, 1));
     }
 
+    /// Of the 40 groups in whose turns requests of the first were issued, the last was its partner; two have a limit.
+    #[test]
+    fn of_many_turns_the_largest_are_named_and_those_of_partners() {
+        let layout = Layout::MANY;
+        let mut memory = vec![0; layout.disks * layout.disk_of_turns()];
+        let mut put =
+            |at: usize, word: u64| memory[at..at + 8].copy_from_slice(&word.to_ne_bytes());
+        for turn in 1..=40 {
+            put(layout.injected() + turn * layout.members * 32 + 16, 100 - turn as u64);
+        }
+        put(layout.injected() + 40 * layout.members * 32, 1);
+        for turn in [1, 35] {
+            put(layout.turns(turn) + 4 * 8, 3);
+        }
+        let bfq = BfqCounted::parse(memory).unwrap().disk(0, name);
+        let all = &bfq.injected;
+        assert_eq!(all.len(), 1 + MOST_PARTS + 1);
+        assert_eq!((all[0].as_waker, all[0].other, all[0].by_limit), (1, 60, Some(0)));
+        assert_eq!((all[1].other, all[1].by_limit), (99, Some(99)));
+        let rest = all.last().unwrap();
+        assert_eq!(rest.in_service, OTHER_GROUPS);
+        assert_eq!((rest.other, rest.by_limit), ((61..=67).sum(), Some(65)));
+    }
+
     #[test]
     fn memory_of_another_size_is_none() {
         assert_eq!(BfqCounted::parse(vec![0; Layout::FEW.disk_of_turns()]), None);

@@ -299,6 +299,41 @@ mod tests {
         assert!((group.mean_queued - 0.5).abs() < 1e-9);
     }
 
+    /// 40 others were served while `/b` waited, the most first; it itself and the idle device had least.
+    #[test]
+    fn of_many_that_were_served_the_largest_parts_are_named_with_the_group_itself_and_the_idle_device()
+     {
+        let names = DiskNames { paths: (0..40).map(|at| format!("/{at}")).collect(), watched: 40 };
+        let queued = GroupCounted { queued: 82_000, ..GroupCounted::default() };
+        let charged = (0..40).map(|at| 40 - at).chain([1]).collect();
+        let member = |at: usize| MemberCounted { class: Some(at + 1), ..MemberCounted::default() };
+        let mut members: Vec<MemberCounted> = (0..40).map(member).collect();
+        members[39] = MemberCounted { class: Some(40), group: queued, charged };
+        let counted = DiskCounted { members, ..DiskCounted::default() };
+        let parts = served(&counted, &counted.members[39], &names);
+        assert_eq!(parts.len(), MOST_PARTS + 1);
+        let part = |by: Option<&str>| {
+            parts.iter().find(|part| part.by.as_deref() == by).map(|part| part.percent)
+        };
+        let hundredth = 100.0 / 821.0;
+        assert!((part(Some("/39")).unwrap() - hundredth).abs() < 1e-9, "{parts:?}");
+        assert!((part(None).unwrap() - hundredth).abs() < 1e-9, "{parts:?}");
+        // The nine before the last: 10 + 9 + .. + 2.
+        assert!((part(Some(OTHER_GROUPS)).unwrap() - 54.0 * hundredth).abs() < 1e-9, "{parts:?}");
+        assert!((parts.iter().map(|part| part.percent).sum::<f64>() - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_group_that_waits_without_a_charged_request_waits_for_it_is_not_known_whom() {
+        let queued = GroupCounted { queued: 5_000, ..GroupCounted::default() };
+        let charged = vec![0; 3];
+        let member = MemberCounted { class: Some(1), group: queued, charged };
+        let counted = DiskCounted { members: vec![member], ..DiskCounted::default() };
+        let parts = served(&counted, &counted.members[0], &names());
+        let [part] = &parts[..] else { panic!("{parts:?}") };
+        assert_eq!((part.by.as_deref(), part.ns), (Some(OTHER_GROUPS), 5_000));
+    }
+
     #[test]
     fn the_wait_for_a_place_has_three_parts_and_other_schedulers_no_caps() {
         let of = |scheduler: &str| {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_kernel::{Error, Root};
 use rustix::io::Errno;
 
-use super::ScratchSpec;
+use super::{ScratchSpec, first_turns};
 use crate::Ledger;
 
 /// Sets the scheduler first, because it resets other attributes, then those in their order.
@@ -33,7 +33,15 @@ pub(super) fn set(
         }
         ledger.write_file(root, &path, value)?;
     }
+    if has_budget(spec) && root.read_trimmed(queue.join("iosched/max_budget")).is_ok() {
+        first_turns::take(root, device)?;
+    }
     Ok(())
+}
+
+/// Whether the study says how long a turn is; 0 leaves that to BFQ.
+fn has_budget(spec: &ScratchSpec) -> bool {
+    spec.queue.iter().any(|(name, value)| name == "iosched/max_budget" && value.trim() != "0")
 }
 
 /// Linux 5.10 accepts every name for a queue that takes no scheduler, such as that of a loop disk, and changes

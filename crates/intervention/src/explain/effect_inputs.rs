@@ -129,7 +129,7 @@ impl EffectInputs {
         let tightest =
             self.caps.iter().max_by(|a, b| (a.demand / a.cap).total_cmp(&(b.demand / b.cap)))?;
         let scaled = |cap: &Cap| match name {
-            "requests" => (cap.demand, cap.cap * times),
+            "requests" => (cap.demand, cap.of_pool(times).cap),
             _ => ((cap.demand * times).floor().max(1.0), cap.cap),
         };
         let (demand, cap) = scaled(tightest);

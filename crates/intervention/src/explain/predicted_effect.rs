@@ -48,7 +48,8 @@ fn predict_one(inputs: &EffectInputs, code: &str, arm: &Arm) -> Option<(Expect, 
     match (code, name) {
         ("C-REQUEST-POOL", "requests" | "iodepth") => inputs.pool_effect(name, times),
         ("C-TAG-CAP", "requests" | "iodepth") => inputs.cap_effect(name, times),
-        ("C-TAG-CAP", "room") => {
+        // It is made so.
+        ("C-TAG-CAP" | "C-REQUEST-POOL", "room") => {
             let why = "every group's part of the larger pool holds what it then keeps outstanding";
             Some((Expect::Vanishes, why.to_owned()))
         }

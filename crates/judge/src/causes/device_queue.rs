@@ -28,7 +28,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
             why: "weights act on all but the one request in the device",
         },
         PredictedEffect {
-            of: &["iodepth"],
+            of: &["iodepth", "room"],
             expect: Expect::RISES,
             why: "weights act only if groups x iodepth exceeds the device's depth",
         },

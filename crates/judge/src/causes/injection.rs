@@ -25,7 +25,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     found_by: FoundBy::Suspicion,
     fingerprint: "A minority of groups, often one light one, far above its promise, and all others in proportion among themselves; `iosched/strict_guarantees` reads 0.",
     confirm: "`iosched/strict_guarantees` = 1 leaves hardly any occasion for injection: the excess vanishes. Fewer requests outstanding reduce it.",
-    tests: &["strict", "iodepth"],
+    tests: &["strict", "iodepth", "room"],
     effects: &[
         PredictedEffect {
             of: &["strict"],
@@ -33,7 +33,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
             why: "with one request in the device hardly any request is injected",
         },
         PredictedEffect {
-            of: &["iodepth"],
+            of: &["iodepth", "room"],
             expect: Expect::FALLS,
             why: "fewer requests can be injected",
         },

@@ -25,7 +25,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     found_by: FoundBy::Suspicion,
     fingerprint: "Groups x iodepth at least 0.9 of `nr_requests`, the mean queue at least 0.8 of it; the heaviest groups lose first (1:2:2:2, then all equal).",
     confirm: "Four times the requests (`nr_requests`), or a quarter of the iodepth: the number of groups where shares break grows by four, so that the error at this number vanishes.",
-    tests: &["requests", "iodepth"],
+    tests: &["requests", "iodepth", "room"],
     // Nothing for `strict`: with one request in the device the others merge in the scheduler, which takes
     // tags from the pool too.
     effects: &[PredictedEffect::unrelated(&["longer", "rotational", "low-latency", "one-cpu"])],

@@ -272,8 +272,10 @@ mod tests {
 
     #[test]
     fn a_sufficient_pool_covers_the_demand_of_the_lightest_group() {
-        let binding =
-            [Cap { group: 0, demand: 32.0, cap: 13.0 }, Cap { group: 1, demand: 32.0, cap: 26.0 }];
+        let binding = [
+            Cap { group: 0, demand: 32.0, cap: 13.0, part: 12.8 },
+            Cap { group: 1, demand: 32.0, cap: 26.0, part: 25.6 },
+        ];
         assert_eq!(enough(&binding, 256.0), 631.0);
     }
 }

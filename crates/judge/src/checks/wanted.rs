@@ -1,6 +1,7 @@
 //! `backlogged` by each workload: whether it wanted the disk all the time, or whether its pauses explain too little to matter.
 
 use std::cell::LazyCell;
+use std::collections::BTreeMap;
 
 use assay_run_folder::{PromiseRecord, WorkloadResult};
 use assay_terms::Measure;
@@ -21,7 +22,8 @@ const SHOWN_BY: [&str; 5] = [
     "wanted the disk for most of the time and got {} or more of its promise, a small part of what others lack that wanted it all the time",
 ];
 
-/// Of these. The last two say nothing about a promise that was kept: no group lacks anything of one.
+/// Of these. By the last two alone no promise is kept: in each repeat in which they are needed some group is off by more than its
+/// margin.
 const BLOCKED: usize = 2;
 const GAINED: usize = 3;
 const SMALL: usize = 4;
@@ -47,16 +49,22 @@ pub(super) fn by_all(
     let shares = LazyCell::new(|| Shares::new(evidence, repeat));
     let mut least = [f64::INFINITY; SHOWN_BY.len()];
     let mut note = |way: usize, part: f64| least[way] = least[way].min(part);
-    let (mut missing, mut with_pauses) = (Missing::default(), Vec::new());
+    // Of a group with several workloads the one that wanted the disk least counts.
+    let mut parts: BTreeMap<&str, Part> = BTreeMap::new();
     for result in &repeat.record.workloads {
-        let group = result.group.as_str();
         let samples = || LazyCell::force(&samples);
-        match always(evidence, repeat, (queue, is_capped), result, samples) {
-            Ok((way, part)) => {
+        let part = always(evidence, repeat, (queue, is_capped), result, samples);
+        let least = parts.entry(&result.group).or_insert(part);
+        *least = least.least(part);
+    }
+    let (mut missing, mut with_pauses) = (Missing::default(), Vec::new());
+    for (group, part) in parts {
+        match part {
+            Part::Always(way, part) => {
                 note(way, part.min(1.0));
                 missing.add(shares.as_ref().and_then(|shares| shares.of(group)), part);
             }
-            Err(part) => match shares.as_ref()?.of(group)? {
+            Part::Sometimes(part) => match shares.as_ref()?.of(group)? {
                 // One that got more than its promise lost nothing by its pauses: what others lost is shown by theirs.
                 share if share.got > share.promised * (1.0 + share.within) => {
                     note(GAINED, share.got / share.promised);
@@ -79,15 +87,34 @@ pub(super) fn by_all(
     Some(ways.join(", or "))
 }
 
-/// The first way that shows that a workload wanted the disk all the time, and for which part of it; or the largest part that
-/// any shows.
+/// For which part of the time a workload wanted the disk.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    /// All the time, by this way.
+    Always(usize, f64),
+    /// At most so much, by any way.
+    Sometimes(f64),
+}
+
+impl Part {
+    fn least(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Sometimes(one), Self::Sometimes(other)) => Self::Sometimes(one.min(other)),
+            (Self::Sometimes(_), Self::Always(..)) => self,
+            (Self::Always(_, one), Self::Always(_, other)) if one <= other => self,
+            (Self::Always(..), _) => other,
+        }
+    }
+}
+
+/// By the first way that shows that a workload wanted the disk all the time.
 fn always<'r: 's, 's>(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,
     (queue, is_capped): (&Queue, bool),
     result: &WorkloadResult,
     samples: impl Fn() -> &'s Busiest<'r>,
-) -> Result<(usize, f64), f64> {
+) -> Part {
     let (trial, group) = (evidence.trial, result.group.as_str());
     let kept = || {
         let mut known = trial.groups.iter().flat_map(|group| &group.workloads);
@@ -103,11 +130,11 @@ fn always<'r: 's, 's>(
     for (way, part) in ways.iter().enumerate() {
         let part = part().unwrap_or(0.0);
         if part >= ALL_THE_TIME {
-            return Ok((way, part));
+            return Part::Always(way, part);
         }
         largest = largest.max(part);
     }
-    Err(largest)
+    Part::Sometimes(largest)
 }
 
 /// What groups that wanted the disk all the time lack beyond their margin.

@@ -8,7 +8,7 @@ use assay_blame::{
     Verdict as Valid, Waits,
 };
 use assay_facts::Available;
-use assay_run_folder::{Column, EvidenceRecord, Table, WarmUpRecord};
+use assay_run_folder::{Column, EvidenceRecord, RelationRecord, Table, WarmUpRecord};
 use assay_verdict::{Cause, PromiseJudgement, ProofState, Verdict};
 
 use crate::synthetic::{RELEASED_NS, Run, Scenario, table};
@@ -489,6 +489,14 @@ fn a_queue_is_not_short_of_demand_while_no_thread_of_a_closed_loop_needs_a_cpu()
     assert_eq!(of(0.066, pauses), Verdict::Void, "pauses may explain most of it");
     assert_eq!(of(0.131, [0.04, 0.6, 0.04, 0.04]), Verdict::Void, "it hardly asked");
     assert_eq!(of(0.131, [0.2, 0.04, 0.04, 0.04]), Verdict::Void, "the one that lost most paused");
+}
+
+/// All groups may get more than a promised amount at once, whether or not they compete.
+#[test]
+fn an_amount_that_all_groups_exceed_shows_no_demand() {
+    let mut run = at_their_caps([0.2, 0.2, 0.3, 0.3]);
+    run.trial().promises[0].is = RelationRecord::AtLeast(1.0);
+    assert_eq!(promise(&run).verdict, Verdict::Void);
 }
 
 /// A group that lacks nothing, or little, of its promise says something only beside others that lack more of the disk.

@@ -247,22 +247,15 @@ fn intervention(
             let pool: u32 = now("nr_requests")
                 .and_then(|text| text.parse().ok())
                 .ok_or("`nr_requests` was not recorded")?;
-            let exceeded = target.exceeded_cap(f64::from(pool)).unwrap_or(1.0);
-            let caps = (f64::from(pool) * exceeded).ceil() as u32;
-            let enough = (4 * pool).max(2 * target.outstanding.unwrap_or(0)).max(caps);
-            let enough = enough.min(MOST_REQUESTS);
+            let enough = (4 * pool).max(2 * target.outstanding.unwrap_or(0));
+            let enough = for_caps(target, enough).min(MOST_REQUESTS);
             match enough > pool {
                 true => Ok((queue("nr_requests", enough), f64::from(enough) / f64::from(pool))),
                 false => Err(format!("`nr_requests` is already {pool}")),
             }
         }
-        "iodepth" => {
-            let pool: Option<f64> = now("nr_requests").and_then(|text| text.parse().ok());
-            let exceeded = pool.and_then(|pool| target.exceeded_cap(pool)).unwrap_or(1.0);
-            let by = divisor(exceeded).max(4);
-            Ok((Intervention::Depth { name, times: 1, by }, 1.0 / f64::from(by)))
-        }
-        "room" => room(target),
+        "iodepth" => Ok((Intervention::Depth { name, times: 1, by: 4 }, 0.25)),
+        "room" => room(target, now("nr_requests").as_deref()),
         "deeper" => Ok((Intervention::Depth { name, times: 4, by: 1 }, 4.0)),
         "longer" => Ok((Intervention::Longer(4 * at_most), 4.0)),
         "slower" => Ok((Intervention::Slower { by: 16 }, 16.0)),
@@ -290,18 +283,32 @@ fn intervention(
     }
 }
 
-/// The power of two by which to divide an iodepth that is so many times too large.
-fn divisor(times: f64) -> u32 {
-    (times.ceil().clamp(1.0, f64::from(MOST_REQUESTS)) as u32).next_power_of_two()
+/// This many requests, or twice as many as often as BFQ's caps need to hold what each group keeps outstanding, with a
+/// fifth to spare: at its cap is a group that keeps just as many.
+fn for_caps(target: &Target, least: u32) -> u32 {
+    let doubled = std::iter::successors(Some(least), |requests| requests.checked_mul(2));
+    let mut enough = doubled.take_while(|requests| *requests < MOST_REQUESTS);
+    let are_held = |requests: &u32| target.exceeded_cap(0.8 * f64::from(*requests)).is_none();
+    enough.find(are_held).unwrap_or(MOST_REQUESTS.max(least))
 }
 
 /// Both changes that give each group's requests room within BFQ's cap, where the larger pool alone does not.
-fn room(target: &Target) -> Result<(Intervention, f64), String> {
-    let most = f64::from(MOST_REQUESTS);
-    let exceeded = target
-        .exceeded_cap(most)
-        .ok_or("no group would keep more outstanding than its part of the largest pool")?;
-    Ok((Intervention::Room { requests: MOST_REQUESTS, by: divisor(exceeded) }, 1.0))
+fn room(target: &Target, pool: Option<&str>) -> Result<(Intervention, f64), String> {
+    let most = MOST_REQUESTS.to_string();
+    if pool == Some(most.as_str()) {
+        return Err(format!("`nr_requests` is already {most}"));
+    }
+    let largest = f64::from(MOST_REQUESTS);
+    let exceeded = target.exceeded_cap(largest).ok_or_else(|| {
+        format!("BFQ's caps of {most} requests hold what groups keep outstanding")
+    })?;
+    let by = (exceeded.ceil().clamp(1.0, largest) as u32).next_power_of_two();
+    match target.fits_divided(largest, by) {
+        true => Ok((Intervention::Room { requests: MOST_REQUESTS, by }, 1.0)),
+        false => {
+            Err(format!("with one request outstanding each, BFQ's caps of {most} are too small"))
+        }
+    }
 }
 
 /// Another scheduler: bfq if it was not active; otherwise none, under which iocost divides the disk on
@@ -413,6 +420,8 @@ mod tests {
     #[test]
     fn more_requests_are_as_many_as_the_groups_keep_outstanding() {
         let mut target = target("low-latency-on");
+        // Which has no caps.
+        target.repeat.queues[0].scheduler_at_start = "mq-deadline".to_owned();
         target.repeat.queues[0].at_start.insert("nr_requests".to_owned(), "32\n".to_owned());
         for (outstanding, expected) in [(None, 128), (Some(500), 1000), (Some(9000), MOST_REQUESTS)]
         {
@@ -425,6 +434,58 @@ mod tests {
         target.repeat.queues[0].at_start.insert("nr_requests".to_owned(), "2048".to_owned());
         let refused = intervention("requests", &target, &host(false), DEFAULT_LENGTH).unwrap_err();
         assert_eq!(refused, "`nr_requests` is already 2048");
+    }
+
+    #[test]
+    fn caps_ask_for_more_requests_and_for_fewer_outstanding_where_those_are_too_few() {
+        let mut target = target("low-latency-on");
+        target.repeat.queues[0].scheduler_at_start = "bfq".to_owned();
+        target.repeat.queues[0].at_start.insert("nr_requests".to_owned(), "256".to_owned());
+        let weights: f64 = target.judged.groups.iter().filter_map(|group| group.knob).sum();
+        let mut changes = |outstanding: u32| {
+            for group in &mut target.trial.groups {
+                group.workloads.iter_mut().for_each(|one| one.io.outstanding = Some(outstanding));
+            }
+            let of = |name| intervention(name, &target, &host(false), DEFAULT_LENGTH);
+            let text = |change: Result<(Intervention, f64), String>| match change {
+                Ok((change, _)) => change.to_string(),
+                Err(why) => why,
+            };
+            [of("requests"), of("iodepth"), of("room")].map(text)
+        };
+        assert_eq!(weights, 1500.0, "the lightest of four has a part of 17 requests of 256");
+        let [_, _, room] = changes(16);
+        assert!(room.contains("hold what groups keep"), "{room}");
+        let [requests, iodepth, room] = changes(64);
+        assert_eq!(
+            requests, "`nr_requests` = 2048",
+            "1024 are 68 for the lightest, hardly more than 64"
+        );
+        assert_eq!(iodepth, "iodepth / 4");
+        assert!(room.contains("hold what groups keep"), "{room}");
+        let [requests, iodepth, room] = changes(512);
+        assert_eq!(requests, "`nr_requests` = 2048");
+        assert_eq!(iodepth, "iodepth / 4");
+        assert_eq!(room, "`nr_requests` = 2048 with iodepth / 4");
+    }
+
+    #[test]
+    fn a_trial_that_did_not_fail_or_is_not_there_is_not_explained() {
+        let temp = tempfile::tempdir().unwrap();
+        let run = Run::load(&as_recorded_now("one-cpu", &temp)).unwrap();
+        let mut judgement = assay_judge::judge(&run.manifest, &run.samples);
+        assert_eq!(Target::find(&run.manifest, &judgement, Some(1)).unwrap().number, 0);
+        let refused = |judgement: &assay_verdict::Judgement, number| {
+            Target::find(&run.manifest, judgement, Some(number)).err().unwrap().to_string()
+        };
+        for number in [0, 99] {
+            let error = refused(&judgement, number);
+            assert!(error.contains(&format!("no trial {number}")), "{error}");
+        }
+        for promise in &mut judgement.trials[0].promises {
+            promise.verdict = Verdict::Kept;
+        }
+        assert!(refused(&judgement, 1).contains("is broken or void"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The trial to be explained: the smallest failed trial of a run, as a study with one trial.
+//! The trial to be explained: the one that was asked for, or the smallest failed trial of a run, as a study with one trial.
 
 use assay_judge::{Cap, group_caps};
 use assay_run_folder::{Manifest, RepeatRecord, TrialRecord};
@@ -68,14 +68,36 @@ impl Target {
     }
 
     /// By how many times the requests that a group keeps outstanding exceed what BFQ lets it hold of a pool of this size, at
-    /// most; `None` if none does.
+    /// most; `None` if none does, or weights do not divide the disk.
     pub(crate) fn exceeded_cap(&self, pool: f64) -> Option<f64> {
-        let queue = self.repeat.queues.first()?;
+        let caps = self.caps(pool).into_iter().filter(Cap::binds);
+        caps.map(|cap| cap.demand / cap.cap.max(0.5)).reduce(f64::max)
+    }
+
+    /// Whether the caps of a pool of this size hold a part of the requests outstanding, one for each thread at least.
+    pub(crate) fn fits_divided(&self, pool: f64, by: u32) -> bool {
+        self.caps(pool).iter().all(|cap| {
+            let name = &self.judged.groups[cap.group].name;
+            let group = self.trial.groups.iter().find(|group| group.name == *name);
+            let workloads = group.into_iter().flat_map(|group| &group.workloads);
+            let rest = workloads.map(|workload| {
+                let divided = workload.io.outstanding.unwrap_or(0) / by;
+                f64::from(divided.max(workload.threads.unwrap_or(1)))
+            });
+            rest.sum::<f64>() <= cap.cap
+        })
+    }
+
+    fn caps(&self, pool: f64) -> Vec<Cap> {
+        let of_io = self.judged.measure.starts_with("io.");
+        let queue = self.repeat.queues.first();
+        let is_bfq = queue.is_some_and(|queue| queue.scheduler_at_start == "bfq");
+        if !(of_io && is_bfq && self.judged.divides_by_knob()) {
+            return Vec::new();
+        }
         let groups = self.judged.groups.iter();
         let shares = groups.map(|group| (group.name.as_str(), group.expected_share));
-        let caps = group_caps(&self.trial, shares, pool).into_iter().filter(Cap::binds);
-        let times = caps.map(|cap| cap.demand / cap.cap.max(0.5));
-        (queue.scheduler_at_start == "bfq").then_some(times)?.reduce(f64::max)
+        group_caps(&self.trial, shares, pool)
     }
 
     /// The suspected causes, most likely first.

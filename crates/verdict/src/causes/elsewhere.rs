@@ -111,6 +111,7 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         tests: &[
             "requests",
             "iodepth",
+            "room",
             "strict",
             "low-latency",
             "slice-idle",
