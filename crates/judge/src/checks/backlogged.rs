@@ -19,10 +19,6 @@ const LEAST_PART: f64 = 0.5;
 /// Largest part of the readings that may show a short queue.
 const MOST_SHORT: f64 = 0.05;
 
-/// A workload that kept this part of its requests outstanding, by Little's law, never ran dry for
-/// long.
-pub(super) const ALL_THE_TIME: f64 = 0.9;
-
 /// Fails for a disk whose queue is unknown: nothing shows that the groups competed.
 pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
     let check = each_repeat("backlogged", evidence, |repeat| {
@@ -81,15 +77,6 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
          (the pool holds {pool})",
         queue.device, shown
     ))
-}
-
-/// The part of its requests that a workload kept outstanding.
-///
-/// io_submit(2) blocks while the scheduler's pool is full, and fio measures latency from after the
-/// call: the request that the thread is waiting to submit counts as demand but appears in no
-/// latency.
-pub(super) fn part_outstanding(kept: f64, demand: f64) -> f64 {
-    kept / (demand - 1.0).max(1.0)
 }
 
 fn of_queue(queue: &Queue) -> Finding {

@@ -8,7 +8,7 @@ use assay_run_folder::GroupRecord;
 use assay_terms::Measure;
 use assay_verdict::wording::{percent, some_of};
 
-use super::backlogged::{ALL_THE_TIME, part_outstanding};
+use super::wanted::{ALL_THE_TIME, part_outstanding};
 use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
 use crate::bfq_request_cap::{self, Cap};
 use crate::queue::{Queue, disk_of, is_measured, requests_outstanding};

@@ -7,7 +7,6 @@ use assay_run_folder::{PromiseRecord, WorkloadResult};
 use assay_terms::Measure;
 use assay_verdict::wording::percent;
 
-use super::backlogged::{ALL_THE_TIME, part_outstanding};
 use super::blocked::Busiest;
 use super::{Evidence, Scope, blocked, in_front};
 use crate::queue::{Queue, requests_outstanding};
@@ -27,6 +26,10 @@ const SHOWN_BY: [&str; 5] = [
 const BLOCKED: usize = 2;
 const GAINED: usize = 3;
 const SMALL: usize = 4;
+
+/// A workload that kept this part of its requests outstanding, by Little's law, never ran dry for
+/// long.
+pub(super) const ALL_THE_TIME: f64 = 0.9;
 
 /// A group that wanted the disk for a smaller part of the time shows nothing.
 const MOSTLY: f64 = 0.5;
@@ -135,6 +138,15 @@ fn always<'r: 's, 's>(
         largest = largest.max(part);
     }
     Part::Sometimes(largest)
+}
+
+/// The part of its requests that a workload kept outstanding.
+///
+/// io_submit(2) blocks while the scheduler's pool is full, and fio measures latency from after the
+/// call: the request that the thread is waiting to submit counts as demand but appears in no
+/// latency.
+pub(super) fn part_outstanding(kept: f64, demand: f64) -> f64 {
+    kept / (demand - 1.0).max(1.0)
 }
 
 /// What groups that wanted the disk all the time lack beyond their margin.
