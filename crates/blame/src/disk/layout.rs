@@ -1,5 +1,7 @@
 //! For how many groups and disks the programs were compiled: few, or many groups on few disks. Their memory tells.
 
+use super::DISKS;
+
 /// Numbers of groups (`CLASSES` of the programs).
 pub(super) const CLASSES: usize = 512;
 
@@ -14,7 +16,7 @@ pub struct Layout {
 
 impl Layout {
     /// As most runs need.
-    pub const FEW: Self = Self { disks: 8, members: 32 };
+    pub const FEW: Self = Self { disks: DISKS, members: 32 };
 
     /// With tables of all groups by all groups that are large, and so for few disks.
     pub const MANY: Self = Self { disks: 2, members: 512 };

@@ -299,10 +299,9 @@ mod tests {
         assert!((group.mean_queued - 0.5).abs() < 1e-9);
     }
 
-    /// 40 others were served while `/b` waited, the most first; it itself and the idle device had least.
+    /// 39 others were served while `/39` waited, the most first; it itself and the idle device had least.
     #[test]
-    fn of_many_that_were_served_the_largest_parts_are_named_with_the_group_itself_and_the_idle_device()
-     {
+    fn of_many_that_were_served_the_largest_are_named_the_group_itself_and_the_idle_device() {
         let names = DiskNames { paths: (0..40).map(|at| format!("/{at}")).collect(), watched: 40 };
         let queued = GroupCounted { queued: 82_000, ..GroupCounted::default() };
         let charged = (0..40).map(|at| 40 - at).chain([1]).collect();
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_waits_without_a_charged_request_waits_for_it_is_not_known_whom() {
+    fn who_was_served_while_no_request_was_charged_is_not_known() {
         let queued = GroupCounted { queued: 5_000, ..GroupCounted::default() };
         let charged = vec![0; 3];
         let member = MemberCounted { class: Some(1), group: queued, charged };

@@ -43,8 +43,8 @@ pub(crate) struct ExplainArguments {
     json: bool,
 }
 
-/// Repeats the smallest failed trial, or the one that was asked for, with one change at a time, interleaved with the unchanged trial,
-/// and reports which change moved the error.
+/// Repeats the smallest failed trial, or the one that was asked for, with one change at a time,
+/// interleaved with the unchanged trial, and reports which change moved the error.
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<Code, Error> {
     let options = ExplainOptions {
         trial: arguments.trial,
