@@ -74,6 +74,11 @@ pub struct RepeatRecord {
     /// this run, or no such file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memory_events: BTreeMap<String, BTreeMap<String, u64>>,
+    /// What each group had read from and written to its disk when its workloads had ended, in bytes, by the counter of the source
+    /// `io`. The last sample is earlier, and what is served while others stop may be most of a light group's bytes. Absent in
+    /// records from before this field, and where the kernel counts none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub disk_bytes_at_end: BTreeMap<String, u64>,
     /// The cost of sampling.
     pub sampler: SamplerCost,
     /// Sources missing on this host, by name, with the reason.
@@ -108,6 +113,7 @@ impl RepeatRecord {
             workloads: Vec::new(),
             preparations: Vec::new(),
             memory_events: BTreeMap::new(),
+            disk_bytes_at_end: BTreeMap::new(),
             sampler: SamplerCost::default(),
             not_available: BTreeMap::new(),
             fault: None,

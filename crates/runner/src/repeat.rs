@@ -8,7 +8,7 @@ use assay_host::scratch::ScratchDisk;
 use assay_kernel::clock::thread_cpu_ns;
 use assay_plan::{RepeatId, Trial};
 use assay_run_folder::{Dropped, Fault, RepeatRecord, StopRecord, to_parquet};
-use assay_sample::{Choice, FirstIo, Outcome, Sampler, prepare_chosen};
+use assay_sample::{Choice, FirstIo, Outcome, Sampler, Targets, disk_bytes, prepare_chosen};
 
 use crate::at_start::AtStart;
 use crate::choose_sampler_affinity::choose_sampler_affinity;
@@ -143,6 +143,7 @@ impl Repeat<'_, '_> {
             folder.write_evidence(name, evidence)?;
         }
         barrier.close(starter.logs)?;
+        record.disk_bytes_at_end = disk_bytes(starter.root, &self.targets(starter));
         record.memory_events = memory_events(starter.tree, self.trial);
         record.cpus = starter.cpus.clone();
         narrow(&mut record.cpus, self.trial);
@@ -167,6 +168,10 @@ impl Repeat<'_, '_> {
         })?)
     }
 
+    fn targets(&self, starter: &Starter<'_>) -> Targets {
+        targets(starter.root, starter.tree, self.trial, self.disks, &starter.facts.cgroup)
+    }
+
     /// Runs the window. `record` holds what is known of the repeat so far.
     fn measure(
         &mut self,
@@ -176,8 +181,8 @@ impl Repeat<'_, '_> {
         load: &mut Load<'_, '_>,
         watch: &mut Watch<'_>,
     ) -> Result<RepeatRecord, Failure> {
-        let Starter { root, tree, facts, .. } = *load.starter;
-        let targets = &targets(root, tree, self.trial, self.disks, &facts.cgroup);
+        let Starter { root, tree, .. } = *load.starter;
+        let targets = &self.targets(load.starter);
         let sampling = &self.trial.sampling;
         let choice = Choice::Also(sampling.sources.clone());
         let prepared = prepare_chosen(&self.context.root, targets, &choice);

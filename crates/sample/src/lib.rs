@@ -22,8 +22,8 @@ pub use first_io::{FirstIo, IoCounter};
 pub use sampler::{Outcome, Sampler};
 pub use sampler_affinity::SamplerAffinity;
 pub use source::{
-    Choice, Depth, PERF_COLUMNS, Prepared, Rows, SOURCES, Source, UNCORE_COLUMNS, prepare,
-    prepare_chosen,
+    Choice, Depth, PERF_COLUMNS, Prepared, Rows, SOURCES, Source, UNCORE_COLUMNS, disk_bytes,
+    prepare, prepare_chosen,
 };
 pub use target::{
     CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget, Processes, Targets,

@@ -1,5 +1,6 @@
 //! The machine as text, and its interface files compared with the knob table.
 
+mod caches;
 mod knobs;
 mod known;
 mod topology;
@@ -76,12 +77,7 @@ fn machine(facts: &HostFacts, lines: &mut Vec<String>) {
         cpus.online,
         cpus.model
     ));
-    for cache in &facts.caches {
-        lines.push(format!(
-            "  cache   L{} {} {}, {}-way, {} B lines, CPUs {}",
-            cache.level, cache.kind, cache.size, cache.ways, cache.line, cache.shared_by
-        ));
-    }
+    lines.extend(caches::lines(&facts.caches));
     topology::lines(facts, lines);
     lines.push(format!(
         "  memory  {:.1} GiB, swap {:.1} GiB",

@@ -36,8 +36,21 @@ pub(super) fn causes(
             found.push(explain_cause(code, results));
         }
     }
-    found.sort_by_key(super::document::rank);
+    found.sort_by(|a, b| {
+        let by_rank = super::document::rank(a).cmp(&super::document::rank(b));
+        by_rank.then(sharpest(&a.code, results).total_cmp(&sharpest(&b.code, results)))
+    });
     found
+}
+
+/// Width of the narrowest prediction of a cause that a change which helped proved right: the narrower,
+/// the less likely by chance. Infinite without one.
+fn sharpest(code: &str, results: &[ArmResult]) -> f64 {
+    let helped = results.iter().filter(|arm| arm.is_confirmed());
+    let right = helped
+        .flat_map(|arm| &arm.predictions)
+        .filter(|prediction| prediction.cause == code && prediction.right == Some(true));
+    right.map(|prediction| prediction.high - prediction.low).fold(f64::INFINITY, f64::min)
 }
 
 /// A cause that events in the kernel prove or exclude, with the changes that test it all the same.

@@ -124,27 +124,28 @@ impl EffectInputs {
         Some((if demand <= pool { Expect::Vanishes } else { Expect::STAYS }, why))
     }
 
-    /// N* = P w_min / (d w_mean): whether every group's part of the pool holds its requests.
+    /// N* = P w_min / (d w_mean): whether every group's part of the pool holds its requests. Which groups lose follows from
+    /// the caps, not how much; and a group that is held back loses only to one that is not.
     pub(super) fn cap_effect(&self, name: &str, times: f64) -> Option<(Expect, String)> {
-        let tightest =
-            self.caps.iter().max_by(|a, b| (a.demand / a.cap).total_cmp(&(b.demand / b.cap)))?;
         let scaled = |cap: &Cap| match name {
             "requests" => (cap.demand, cap.of_pool(times).cap),
             _ => ((cap.demand * times).floor().max(1.0), cap.cap),
         };
-        let (demand, cap) = scaled(tightest);
+        let all = || self.caps.iter().map(scaled);
+        let exceeded = |(demand, cap): (f64, f64)| demand / cap.max(0.5);
+        let tightest = all().max_by(|a, b| exceeded(*a).total_cmp(&exceeded(*b)))?;
+        let any_free = all().any(|(demand, cap)| demand <= cap);
+        let expect = match exceeded(tightest) {
+            times if times <= 1.0 => Expect::Vanishes,
+            times if times >= SAME_ERROR && any_free => Expect::Remains,
+            // Near the limit, or all held back alike.
+            _ => return None,
+        };
+        let (demand, cap) = tightest;
         let why = format!(
             "N* = P w_min / (d w_mean): the group with the smallest part keeps {demand:.0} outstanding, \
              its part is {cap:.0}"
         );
-        let binds = |cap: &Cap| {
-            let (demand, cap) = scaled(cap);
-            demand > cap
-        };
-        let expect = match self.caps.iter().any(binds) {
-            false => Expect::Vanishes,
-            true => Expect::Times { low: 0.0, high: SAME_ERROR },
-        };
         Some((expect, why))
     }
 }

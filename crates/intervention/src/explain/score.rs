@@ -45,15 +45,21 @@ impl ScoredPrediction {
             high: rounds.high * base,
         };
         let measured = match prediction.expect {
-            Expect::Vanishes => error,
+            Expect::Vanishes | Expect::Remains => error,
             Expect::Times { .. } => rounds.map(part).or(error),
         };
         let right = measured.and_then(|measured| {
-            let inside = (low..=high).contains(&measured.value);
+            // Opposite errors of rounds cancel in the error over all of them.
+            let mostly_outside = |rounds: Rounds| 2 * rounds.within < rounds.rounds;
+            let inside = match (prediction.expect, rounds) {
+                (Expect::Remains, Some(rounds)) => mostly_outside(rounds),
+                _ => (low..=high).contains(&measured.value),
+            };
             let apart = measured.low > high || measured.high < low;
             // A significant change in a direction that the prediction excludes, by its estimate.
             let surely = rounds.is_some_and(|rounds| match prediction.expect {
                 Expect::Vanishes => false,
+                Expect::Remains => rounds.are_within(),
                 Expect::Times { low, high } => {
                     (rounds.less() && rounds.left < low) || (rounds.more() && rounds.left > high)
                 }

@@ -19,7 +19,7 @@ fn scenario(shares: &[f64; 4]) -> Scenario {
     base.shares(shares)
 }
 
-fn recorded() -> Run {
+pub(crate) fn recorded() -> Run {
     let mut run = scenario(&BROKEN).run();
     let attributes = &mut run.repeat().queues[0].at_start;
     attributes.insert("iosched/strict_guarantees".to_owned(), "0".to_owned());
@@ -45,7 +45,7 @@ pub(crate) fn interventions(arms: &[&[[f64; 4]]]) -> Run {
     all
 }
 
-fn arm(name: &str, times: f64, tests: &[&str], trial: usize) -> Arm {
+pub(crate) fn arm(name: &str, times: f64, tests: &[&str], trial: usize) -> Arm {
     Arm {
         name: name.to_owned(),
         change: name.to_owned(),

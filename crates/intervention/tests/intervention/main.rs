@@ -4,6 +4,7 @@
 
 mod explained;
 mod explained_chance;
+mod ranked;
 mod single_round;
 #[allow(dead_code, reason = "the judge's tests use more of it")]
 #[path = "../../../judge/tests/judge/synthetic.rs"]

@@ -69,8 +69,9 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Fin
 /// writes are excluded: they reach the disk later.
 ///
 /// Neither the workload's runtime nor the window is exactly the time of the samples. Rates tolerate
-/// that, unless the group is served in so few slices that one at the edge counts; totals tolerate
-/// slices, but miss what came before and after the samples. The choice depends on how the group was
+/// that, unless the group is served in so few slices that one at the edge counts. Totals tolerate slices; they include what was
+/// served after the last sample, while workloads ended, if that was counted (of a group with a thousandth of the disk it can
+/// be most), and miss it otherwise. The choice depends on how the group was
 /// served, not on which of the two agrees.
 /// Requests of `edge` bytes may be in one of the two accounts and not in the other.
 fn ratio(
@@ -94,15 +95,18 @@ fn ratio(
     let series = table.sum(&group.name, &["read_bytes", "write_bytes"]).ok()?;
     let series = monotone(&group.name, series).ok()?;
     let (moved, seconds) = growth(&series, repeat.record.released_ns, repeat.end_ns)?;
-    let (all, _) = growth(&series, 0, u64::MAX)?;
     if total <= 0.0 {
         return None;
     }
     let edge = edge / total;
-    match turns(&series) < MANY_TURNS {
-        true => Some((all / total, EDGES * largest_step(&series) / total + edge)),
-        false => Some((moved / seconds / rate, edge)),
+    if turns(&series) >= MANY_TURNS {
+        return Some((moved / seconds / rate, edge));
     }
+    if let Some(at_end) = repeat.record.disk_bytes_at_end.get(&group.name) {
+        return Some(((*at_end as f64 - series.first()?.1) / total, edge));
+    }
+    let (all, _) = growth(&series, 0, u64::MAX)?;
+    Some((all / total, EDGES * largest_step(&series) / total + edge))
 }
 
 /// Bytes of the requests of direct I/O that a group keeps outstanding: the first are there before the first sample, and the

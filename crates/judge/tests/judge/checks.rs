@@ -312,6 +312,35 @@ fn buffered_reads_may_read_ahead_but_not_come_from_memory() {
     assert_void(&run, "page-cache", "times the bytes");
 }
 
+/// Served in eight steps within the samples, which have half of what the workload reports: the rest may have been served while
+/// the others ended.
+#[test]
+fn what_a_group_moves_while_others_end_is_counted_where_it_is_served_in_few_turns() {
+    let mut run = run();
+    let rows: Vec<usize> = {
+        let table = run.samples[0][0].iter().find(|table| table.source == "io").unwrap();
+        let index = table.subjects.iter().position(|name| name == "task3").unwrap();
+        (0..table.subject.len()).filter(|row| table.subject[*row] as usize == index).collect()
+    };
+    let bytes = run.column("io", "read_bytes");
+    let (first, last) = (bytes[rows[0]].unwrap(), bytes[*rows.last().unwrap()].unwrap());
+    let step = (last - first) / 8;
+    for row in rows {
+        bytes[row] = bytes[row].map(|value| first + (value - first) / step * step / 2);
+    }
+    let differs = "times the bytes that the workloads of `task3` report";
+    assert_void(&run, "page-cache", differs);
+    let reported = run.repeat().workloads[2].metrics["read_bytes"] as u64;
+    let at_end = |run: &mut Run, moved: u64| {
+        run.repeat().disk_bytes_at_end.insert("task3".to_owned(), first + moved);
+    };
+    at_end(&mut run, reported);
+    let found = check(&run, "page-cache");
+    assert!(found.ok, "{}", found.evidence);
+    at_end(&mut run, reported / 2);
+    assert_void(&run, "page-cache", differs);
+}
+
 #[test]
 fn a_tool_that_reports_no_bytes_does_not_void() {
     let mut run = run();

@@ -1,5 +1,7 @@
 //! `io`: bytes and requests of each group on its disk.
 
+use std::collections::BTreeMap;
+
 use assay_kernel::counters::{ReadWrite, blkio, io_stat};
 use assay_kernel::{RereadFile, Root};
 
@@ -60,6 +62,18 @@ fn open_group(root: &Root, group: &GroupTarget) -> Result<(Files, String), Strin
         IoFiles::IoStat(path) => Files::IoStat(keep(path)?),
     };
     Ok((files, device.clone()))
+}
+
+/// Bytes that each group has read and written on its disk so far; groups that the kernel does not count are left out.
+#[must_use]
+pub fn disk_bytes(root: &Root, targets: &Targets) -> BTreeMap<String, u64> {
+    let mut buffer = Vec::new();
+    let read = |group: &GroupTarget| {
+        let (files, device) = open_group(root, group).ok()?;
+        let (bytes, _) = files.read(&device, Depth::Essential, &mut buffer)?;
+        Some((group.name.clone(), bytes.read + bytes.write))
+    };
+    targets.groups.iter().filter_map(read).collect()
 }
 
 impl Files {

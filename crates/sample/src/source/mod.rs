@@ -30,6 +30,7 @@ use std::time::Duration;
 use assay_kernel::Root;
 pub use assay_run_folder::Rows;
 
+pub use io::disk_bytes;
 pub use perf::COLUMNS as PERF_COLUMNS;
 pub use uncore::COLUMNS as UNCORE_COLUMNS;
 

@@ -35,6 +35,8 @@ impl PredictedEffect {
 pub enum Expect {
     /// Falls to within the margin.
     Vanishes,
+    /// Stays above the margin, by an unknown factor.
+    Remains,
     /// Becomes this many times the unchanged error.
     Times {
         /// At least.
@@ -47,19 +49,23 @@ pub enum Expect {
 /// Errors within this factor of each other count as the same.
 pub const SAME_ERROR: f64 = 1.5;
 
+/// Stands for no limit: JSON has no infinity.
+const MOST_TIMES: f64 = 100.0;
+
 impl Expect {
     /// The change is unrelated to the cause.
     pub const STAYS: Self = Self::Times { low: 1.0 / SAME_ERROR, high: SAME_ERROR };
     /// Smaller, by an unknown factor.
     pub const FALLS: Self = Self::Times { low: 0.0, high: 0.8 };
     /// Larger, by an unknown factor.
-    pub const RISES: Self = Self::Times { low: 1.0 / SAME_ERROR, high: 100.0 };
+    pub const RISES: Self = Self::Times { low: 1.0 / SAME_ERROR, high: MOST_TIMES };
 
     /// The range of errors allowed when the unchanged error is `base`.
     #[must_use]
     pub fn range(self, base: f64, within: f64) -> (f64, f64) {
         match self {
             Self::Vanishes => (0.0, within),
+            Self::Remains => (within, MOST_TIMES * base.max(within)),
             Self::Times { low, high } => (low * base, high * base),
         }
     }
@@ -69,6 +75,7 @@ impl Expect {
     pub fn describe(self, within: f64) -> String {
         match self {
             Self::Vanishes => format!("the error falls to {} or less", percent(within)),
+            Self::Remains => format!("the error stays above {}", percent(within)),
             Self::STAYS => "the error stays where it is".to_owned(),
             Self::FALLS => "the error falls".to_owned(),
             Self::RISES => "the error stays or rises".to_owned(),
