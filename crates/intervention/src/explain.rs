@@ -22,7 +22,7 @@ pub use assay_verdict::causes::Expect;
 use assay_verdict::{Cause, Judgement, PromiseJudgement, Proof, ProofState, Verdict};
 
 use crate::tune::is_work;
-pub use document::{ArmResult, CauseFinding, Explanation, Finding};
+pub use document::{ArmResult, CauseFinding, Explanation, Finding, GroupsWithin};
 pub use effect::Effect;
 use effect::{Base, Judged};
 use effect_inputs::EffectInputs;
@@ -245,6 +245,8 @@ fn result(
         error: judged.and_then(|judged| judged.worst_error),
         rounds: judged.and(rounds),
         confirmed: None,
+        groups_within: judged
+            .and_then(|judged| GroupsWithin::new(base.judged.promise, judged)),
         throughput,
         predicted: predicted(&arm.tests),
         predictions: Vec::new(),

@@ -111,6 +111,8 @@ impl Repeat<'_, '_> {
         let mut processes = self.start(starter)?;
         let arrival = self.wait_for_all(&mut barrier, starter, &mut processes)?;
         let dropped = self.drop_caches(&arrival)?;
+        // Once: which files count on v1 depends on what has moved so far.
+        let targets = self.targets(starter);
         let folder = self.context.request.folder.clone();
         let samples = folder.dir().make_dir(Path::new("samples").join(name))?;
         let samples_path = folder.stable_path(&samples);
@@ -125,7 +127,7 @@ impl Repeat<'_, '_> {
             Arrival::All => {
                 let draft = draft(name, starter, &at_start);
                 let mut load = Load { processes: &mut processes, delayed: &mut delayed, starter };
-                self.measure(draft, &barrier, &samples_path, &mut load, &mut watch)?
+                self.measure(draft, &barrier, (&samples_path, &targets), &mut load, &mut watch)?
             }
             Arrival::Interrupted => {
                 // A job stopped at the start barrier cannot receive the signal to end.
@@ -143,7 +145,7 @@ impl Repeat<'_, '_> {
             folder.write_evidence(name, evidence)?;
         }
         barrier.close(starter.logs)?;
-        record.disk_bytes_at_end = disk_bytes(starter.root, &self.targets(starter));
+        record.disk_bytes_at_end = disk_bytes(starter.root, &targets);
         record.memory_events = memory_events(starter.tree, self.trial);
         record.cpus = starter.cpus.clone();
         narrow(&mut record.cpus, self.trial);
@@ -177,12 +179,12 @@ impl Repeat<'_, '_> {
         &mut self,
         mut record: RepeatRecord,
         barrier: &StartBarrier,
-        samples: &Path,
+        samples: (&Path, &Targets),
         load: &mut Load<'_, '_>,
         watch: &mut Watch<'_>,
     ) -> Result<RepeatRecord, Failure> {
         let Starter { root, tree, .. } = *load.starter;
-        let targets = &self.targets(load.starter);
+        let (samples, targets) = samples;
         let sampling = &self.trial.sampling;
         let choice = Choice::Also(sampling.sources.clone());
         let prepared = prepare_chosen(&self.context.root, targets, &choice);

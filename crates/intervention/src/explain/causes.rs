@@ -38,18 +38,21 @@ pub(super) fn causes(
     }
     found.sort_by(|a, b| {
         let by_rank = super::document::rank(a).cmp(&super::document::rank(b));
-        by_rank.then(sharpest(&a.code, results).total_cmp(&sharpest(&b.code, results)))
+        by_rank.then(sharpest(a, results).total_cmp(&sharpest(b, results)))
     });
     found
 }
 
-/// Width of the narrowest prediction of a cause that a change which helped proved right: the narrower,
-/// the less likely by chance. Infinite without one.
-fn sharpest(code: &str, results: &[ArmResult]) -> f64 {
-    let helped = results.iter().filter(|arm| arm.is_confirmed());
-    let right = helped
-        .flat_map(|arm| &arm.predictions)
-        .filter(|prediction| prediction.cause == code && prediction.right == Some(true));
+/// Width of the narrowest prediction of a confirmed cause that a change which tests it proved right: the narrower, the less
+/// likely by chance. Infinite without one, and of causes that are not confirmed, whose order stays.
+fn sharpest(cause: &CauseFinding, results: &[ArmResult]) -> f64 {
+    if cause.finding != Finding::Confirmed {
+        return f64::INFINITY;
+    }
+    let helped = results.iter().filter(|arm| arm.is_confirmed() && arm.tests.contains(&cause.code));
+    let right = helped.flat_map(|arm| &arm.predictions).filter(|prediction| {
+        prediction.cause == cause.code && prediction.right == Some(true)
+    });
     right.map(|prediction| prediction.high - prediction.low).fold(f64::INFINITY, f64::min)
 }
 

@@ -1,7 +1,7 @@
 //! `explain.json`: what became of every change and of every cause.
 
 use assay_judge::may_follow_from_others;
-use assay_verdict::{Interval, Verdict};
+use assay_verdict::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Follows, Rounds, ScoredPrediction};
@@ -28,6 +28,10 @@ pub struct ArmResult {
     /// without fresh rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<bool>,
+    /// Groups within the margin: the largest of many errors can stay where most groups got what they were promised. Absent in
+    /// older documents, and where nothing is divided among groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups_within: Option<GroupsWithin>,
     /// Total rate of all groups relative to the unchanged trial.
     pub throughput: Option<f64>,
     /// Predictions of the causes that it tests.
@@ -39,6 +43,32 @@ pub struct ArmResult {
     pub tests: Vec<String>,
     /// Why it is void or was not tried; otherwise the reason of the verdict.
     pub reason: String,
+}
+
+/// How many groups of a trial were within the margin, over all rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupsWithin {
+    /// Of the unchanged trial.
+    pub unchanged: usize,
+    /// With the change.
+    pub changed: usize,
+    /// All groups.
+    pub of: usize,
+}
+
+impl GroupsWithin {
+    /// `None` where weights do not divide among the same number of groups.
+    pub(super) fn new(unchanged: &PromiseJudgement, changed: &PromiseJudgement) -> Option<Self> {
+        let (all, of) = (unchanged.groups.len(), changed.groups.len());
+        let divides = unchanged.divides_by_knob() && changed.divides_by_knob() && all == of;
+        let (unchanged, changed) = (within(unchanged), within(changed));
+        divides.then_some(Self { unchanged, changed, of })
+    }
+}
+
+fn within(judged: &PromiseJudgement) -> usize {
+    let error = |group: &GroupJudgement| (group.share / group.expected_share - 1.0).abs();
+    judged.groups.iter().filter(|group| error(group) <= judged.within).count()
 }
 
 /// Conclusion about a cause after all interventions.

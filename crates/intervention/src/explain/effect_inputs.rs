@@ -2,9 +2,13 @@
 
 use assay_judge::{BFQ_SLICE_S, Cap, TICK_S, group_caps};
 use assay_run_folder::TrialRecord;
-use assay_verdict::causes::{Expect, SAME_ERROR};
+use assay_verdict::causes::Expect;
 use assay_verdict::wording::{count, percent};
 use assay_verdict::{PromiseJudgement, Verdict};
+
+/// A group that keeps so many times its part or more is held back for certain (before 6.17 one over its part still gets a place in
+/// each word of the pool's bitmap), and an error so many times the margin does not end within it for another reason.
+const SURELY: f64 = 2.0;
 
 /// One service slice relative to what the lightest group is promised in all repeats.
 fn slice(trial: &TrialRecord, judged: &PromiseJudgement) -> f64 {
@@ -31,6 +35,8 @@ pub(super) struct EffectInputs {
     /// One service slice relative to what the lightest group is promised.
     slice: f64,
     within: f64,
+    /// The largest error of the unchanged trial.
+    error: f64,
     is_broken: bool,
 }
 
@@ -53,6 +59,7 @@ impl EffectInputs {
             random: workloads().any(|workload| !workload.io.sequential),
             slice: slice(trial, judged),
             within: judged.within,
+            error: judged.worst_error.map_or(0.0, |error| error.value),
             is_broken: judged.verdict == Verdict::Broken,
         }
     }
@@ -132,19 +139,20 @@ impl EffectInputs {
             _ => ((cap.demand * times).floor().max(1.0), cap.cap),
         };
         let all = || self.caps.iter().map(scaled);
-        let exceeded = |(demand, cap): (f64, f64)| demand / cap.max(0.5);
+        // One request passes at a depth of one, however small the part.
+        let exceeded = |(demand, cap): (f64, f64)| demand / cap.max(1.0);
         let tightest = all().max_by(|a, b| exceeded(*a).total_cmp(&exceeded(*b)))?;
-        let any_free = all().any(|(demand, cap)| demand <= cap);
+        let any_free = all().any(|group| exceeded(group) <= 1.0);
         let expect = match exceeded(tightest) {
             times if times <= 1.0 => Expect::Vanishes,
-            times if times >= SAME_ERROR && any_free => Expect::Remains,
-            // Near the limit, or all held back alike.
+            times if times >= SURELY && any_free && self.error >= SURELY * self.within => Expect::Remains,
+            // Near the limit or the margin, or all held back alike.
             _ => return None,
         };
         let (demand, cap) = tightest;
         let why = format!(
-            "N* = P w_min / (d w_mean): the group with the smallest part keeps {demand:.0} outstanding, \
-             its part is {cap:.0}"
+            "N* = P w_min / (d w_mean): the group that is held back most keeps {demand:.0} \
+             outstanding, its part is {cap:.0}"
         );
         Some((expect, why))
     }

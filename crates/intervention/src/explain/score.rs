@@ -23,9 +23,9 @@ pub struct ScoredPrediction {
     /// Largest error allowed by the prediction.
     pub high: f64,
     /// Measured error under the change: over all rounds where it should vanish, round by round
-    /// where it should become a multiple of the unchanged error.
+    /// where it should stay above the margin or become a multiple of the unchanged error.
     pub measured: Option<Interval>,
-    /// Whether the prediction was right; `None` where the measured interval does not decide.
+    /// Whether the prediction was right, by the rounds within the margin too where it is about the margin; `None` where the measured interval does not decide.
     pub right: Option<bool>,
 }
 
@@ -45,21 +45,23 @@ impl ScoredPrediction {
             high: rounds.high * base,
         };
         let measured = match prediction.expect {
-            Expect::Vanishes | Expect::Remains => error,
-            Expect::Times { .. } => rounds.map(part).or(error),
+            Expect::Vanishes => error,
+            Expect::Remains | Expect::Times { .. } => rounds.map(part).or(error),
         };
         let right = measured.and_then(|measured| {
             // Opposite errors of rounds cancel in the error over all of them.
-            let mostly_outside = |rounds: Rounds| 2 * rounds.within < rounds.rounds;
             let inside = match (prediction.expect, rounds) {
-                (Expect::Remains, Some(rounds)) => mostly_outside(rounds),
+                (Expect::Remains, Some(rounds)) => 2 * rounds.within < rounds.rounds,
+                (Expect::Vanishes, Some(rounds)) => measured.value <= high && rounds.are_within(),
                 _ => (low..=high).contains(&measured.value),
             };
-            let apart = measured.low > high || measured.high < low;
+            let apart = match (prediction.expect, rounds) {
+                (Expect::Remains, Some(rounds)) => rounds.are_within(),
+                _ => measured.low > high || measured.high < low,
+            };
             // A significant change in a direction that the prediction excludes, by its estimate.
             let surely = rounds.is_some_and(|rounds| match prediction.expect {
-                Expect::Vanishes => false,
-                Expect::Remains => rounds.are_within(),
+                Expect::Vanishes | Expect::Remains => false,
                 Expect::Times { low, high } => {
                     (rounds.less() && rounds.left < low) || (rounds.more() && rounds.left > high)
                 }

@@ -4,7 +4,10 @@ use assay_judge::cause_entry;
 use assay_verdict::wording::{margin, percent};
 use assay_verdict::{PromiseJudgement, Verdict};
 
-use super::{Arm, ArmResult, CauseFinding, Effect, Finding, Follows, Rounds};
+use super::{Arm, ArmResult, CauseFinding, Effect, Finding, Follows, GroupsWithin, Rounds};
+
+/// The largest error of so many groups says little of the others.
+const MANY: usize = 16;
 
 /// Sentence about one intervention and its effect.
 pub(super) fn arm_sentence(arm: &ArmResult) -> String {
@@ -30,7 +33,13 @@ pub(super) fn arm_sentence(arm: &ArmResult) -> String {
         Effect::Void => format!("gives no verdict: {}", arm.reason),
         Effect::NotTried => format!("could not be tried: {}", arm.reason),
     };
-    format!("{} {did}", arm.change)
+    let groups = arm.groups_within.filter(|groups| groups.of >= MANY).map_or_else(
+        String::new,
+        |GroupsWithin { unchanged, changed, of }| {
+            format!(", {changed} of {of} groups within the margin, {unchanged} without it")
+        },
+    );
+    format!("{} {did}{groups}", arm.change)
 }
 
 /// Result of the exchange of weights.

@@ -223,6 +223,7 @@ mod tests {
             error: None,
             rounds: Some(left),
             confirmed: confirmed.filter(|_| arm.name == HELPS),
+            groups_within: None,
             throughput: None,
             predicted: String::new(),
             predictions: Vec::new(),

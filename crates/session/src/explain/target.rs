@@ -71,7 +71,7 @@ impl Target {
     /// most; `None` if none does, or weights do not divide the disk.
     pub(crate) fn exceeded_cap(&self, pool: f64) -> Option<f64> {
         let caps = self.caps(pool).into_iter().filter(Cap::binds);
-        caps.map(|cap| cap.demand / cap.cap.max(0.5)).reduce(f64::max)
+        caps.map(|cap| cap.demand / cap.cap.max(1.0)).reduce(f64::max)
     }
 
     /// Whether the caps of a pool of this size hold a part of the requests outstanding, one for each thread at least.
@@ -84,7 +84,8 @@ impl Target {
                 let divided = workload.io.outstanding.unwrap_or(0) / by;
                 f64::from(divided.max(workload.threads.unwrap_or(1)))
             });
-            rest.sum::<f64>() <= cap.cap
+            // One passes at a depth of one, however small the part.
+            rest.sum::<f64>() <= cap.cap.max(1.0)
         })
     }
 

@@ -3,7 +3,8 @@
 use assay_facts::Cache;
 use assay_units::CpuSet;
 
-/// So many are listed by their CPUs.
+/// Caches of this level and beyond are listed by their CPUs, as cpusets are made by them; of others so many.
+const SHARED: u8 = 3;
 const LISTED: usize = 4;
 
 /// A line for each level, kind and size, in the order in which they first appear.
@@ -29,7 +30,7 @@ fn line(caches: &[&Cache]) -> String {
     let cache = caches[0];
     let shared: Vec<&CpuSet> = caches.iter().map(|cache| &cache.shared_by).collect();
     let of_cpus = match (shared.as_slice(), cache.shared_by.len()) {
-        (few, _) if few.len() <= LISTED => {
+        (few, _) if few.len() <= LISTED || cache.level >= SHARED => {
             let few: Vec<String> = few.iter().map(ToString::to_string).collect();
             format!("CPUs {}", few.join(" | "))
         }
@@ -58,7 +59,10 @@ mod tests {
         for cpu in 0..16 {
             let cpus = cpu.to_string();
             all.extend([cache(1, "Data", &cpus), cache(1, "Instruction", &cpus)]);
-            all.push(cache(2, "Unified", &format!("{}-{}", cpu / 2 * 2, cpu / 2 * 2 + 1)));
+        }
+        for cpu in 0..8 {
+            let cpu = 2 * cpu;
+            all.push(cache(2, "Unified", &format!("{cpu}-{}", cpu + 1)));
         }
         all.extend([cache(3, "Unified", "0-7"), cache(3, "Unified", "8-15")]);
         let of = lines(&all);
@@ -68,7 +72,7 @@ mod tests {
             "{}",
             of[0]
         );
-        assert!(of[2].ends_with("16 of them, each for 2 CPUs"), "{}", of[2]);
+        assert!(of[2].ends_with("8 of them, each for 2 CPUs"), "{}", of[2]);
         assert!(of[3].ends_with("CPUs 0-7 | 8-15"), "{}", of[3]);
     }
 }
