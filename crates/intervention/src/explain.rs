@@ -245,8 +245,7 @@ fn result(
         error: judged.and_then(|judged| judged.worst_error),
         rounds: judged.and(rounds),
         confirmed: None,
-        groups_within: judged
-            .and_then(|judged| GroupsWithin::new(base.judged.promise, judged)),
+        groups_within: judged.and_then(|judged| GroupsWithin::new(base.judged.promise, judged)),
         throughput,
         predicted: predicted(&arm.tests),
         predictions: Vec::new(),

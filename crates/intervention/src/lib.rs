@@ -10,7 +10,8 @@ mod tune;
 
 pub use explain::{
     Arm, ArmResult, CauseFinding, Effect, Expect, Explanation, FRESH, Finding, Follows, Fresh,
-    GroupsWithin, PERMUTE, Prediction, Question, Rounds, ScoredPrediction, excluded, explain, predict,
+    GroupsWithin, PERMUTE, Prediction, Question, Rounds, ScoredPrediction, excluded, explain,
+    predict,
 };
 pub use tune::{
     Assessment, Budget, Measured, Move, NotTried, Outcome, Search, SearchRun, SettingPool,

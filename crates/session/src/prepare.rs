@@ -74,7 +74,7 @@ pub fn prepare(
     let seed = loaded.seed();
     let facts = facts_for(context, &loaded.study)?;
     let plan = plan_for(context, &loaded.study, &facts, seed);
-    let plan = match options.shard {
+    let mut plan = match options.shard {
         Some(shard) => {
             for torn in plan.split_comparisons(shard) {
                 let (measure, over) = (&torn.measure, torn.is.over().join(", "));
@@ -86,6 +86,7 @@ pub fn prepare(
         }
         None => plan,
     };
+    refuse_without_room(&mut plan, options.destination.out.as_deref().unwrap_or(Path::new("runs")));
     if !plan.refusals.is_empty() {
         let reasons = plan.refusals.iter().map(ToString::to_string).collect();
         let refused = Error { reasons, ..Error::ended(Code::Host) };
@@ -190,7 +191,7 @@ pub(crate) fn only_trial(mut plan: Plan) -> Result<Trial, String> {
 }
 
 /// Adds a refusal if the file system of a run folder has no room for the images of the disks that a plan makes.
-/// The folder need not exist yet. A run checks the same when it has its folder, with what else it needs there.
+/// The folder need not exist yet. A run checks it again when it has its folder, with what else it needs there.
 ///
 /// ```
 /// use std::path::Path;

@@ -50,9 +50,9 @@ fn sharpest(cause: &CauseFinding, results: &[ArmResult]) -> f64 {
         return f64::INFINITY;
     }
     let helped = results.iter().filter(|arm| arm.is_confirmed() && arm.tests.contains(&cause.code));
-    let right = helped.flat_map(|arm| &arm.predictions).filter(|prediction| {
-        prediction.cause == cause.code && prediction.right == Some(true)
-    });
+    let right = helped
+        .flat_map(|arm| &arm.predictions)
+        .filter(|prediction| prediction.cause == cause.code && prediction.right == Some(true));
     right.map(|prediction| prediction.high - prediction.low).fold(f64::INFINITY, f64::min)
 }
 

@@ -145,7 +145,9 @@ impl EffectInputs {
         let any_free = all().any(|group| exceeded(group) <= 1.0);
         let expect = match exceeded(tightest) {
             times if times <= 1.0 => Expect::Vanishes,
-            times if times >= SURELY && any_free && self.error >= SURELY * self.within => Expect::Remains,
+            times if times >= SURELY && any_free && self.error >= SURELY * self.within => {
+                Expect::Remains
+            }
             // Near the limit or the margin, or all held back alike.
             _ => return None,
         };

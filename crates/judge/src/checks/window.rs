@@ -1,5 +1,6 @@
 //! `window`: enough time is common to all groups.
 
+use assay_run_folder::WorkloadResult;
 use assay_stats::Grid;
 
 use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
@@ -34,7 +35,20 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     if let Some(silent) = &silent {
         text = format!("{text}; the sampler {silent}");
     }
+    if let Some(first) = first_that_ended(repeat).filter(|_| seconds < LEAST_S) {
+        text = format!(
+            "{text}; `{}` of `{}` ended by itself: give it more to do, or let it go on until it is stopped \
+             (`time_based` of fio)",
+            first.workload, first.group
+        );
+    }
     Finding::new(silent.is_none() && seconds >= LEAST_S, text)
+}
+
+/// The workload that ended the window, if one did.
+fn first_that_ended<'r>(repeat: &Repeat<'r>) -> Option<&'r WorkloadResult> {
+    let ended = repeat.record.workloads.iter().filter(|workload| workload.failure.is_none());
+    ended.filter(|workload| workload.ended_ns.is_some()).min_by_key(|workload| workload.ended_ns)
 }
 
 /// The gaps of the sampler, where they are too long to interpolate.
