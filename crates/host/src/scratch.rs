@@ -17,6 +17,7 @@ use assay_units::Bytes;
 
 use crate::Ledger;
 
+pub use image::with_spare;
 pub use spec::{Format, Progress, ScratchDisk, ScratchSpec, Source};
 
 /// Callbacks used while a disk is prepared.

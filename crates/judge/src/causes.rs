@@ -145,13 +145,15 @@ pub(crate) fn find(
     let causes = match (verdict, numbers) {
         (Verdict::Void, _) => {
             let checks = subject.checks.iter();
-            let failed = checks.filter(|validity| validity.scope.concerns(measure, &promise.is));
+            let concerned: Vec<_> =
+                checks.filter(|validity| validity.scope.concerns(measure, &promise.is)).collect();
+            let all_hold = concerned.iter().all(|validity| validity.check.ok);
             let mut causes: Vec<Cause> =
-                failed.filter_map(crate::checks::ValidityCheck::cause).collect();
+                concerned.into_iter().filter_map(crate::checks::ValidityCheck::cause).collect();
             let own = numbers.is_some_and(|numbers| own_demand::explains(subject, numbers));
             causes.sort_by_key(|cause| consequence(&cause.code, own));
             // All checks passed and there is a number: the limit was not reached.
-            if let (true, Some(numbers)) = (causes.is_empty(), numbers) {
+            if let (true, Some(numbers)) = (all_hold, numbers) {
                 causes.extend(never_bound::cause(subject, promise, measure, numbers));
             }
             proofs::add_to_checks(&mut causes, proofs);

@@ -72,6 +72,7 @@ fn plan_disk(
     refuse_partitions_in_a_partition(&plan)?;
     refuse_missing_null_blk(&plan, facts)?;
     refuse_unknown_scheduler(&plan, facts)?;
+    refuse_loop_without_scheduler(&plan, facts)?;
     refuse_small_xfs(&plan)?;
     Ok(plan)
 }
@@ -143,8 +144,10 @@ fn refuse_missing_null_blk(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Ref
 }
 
 fn refuse_unknown_scheduler(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Refusal> {
+    // The disks of a host may be of kinds that take none; whether a null_blk does shows when it is made.
+    let is_made = matches!(disk.source, DiskSource::NullBlk(_));
     match &disk.scheduler {
-        Some(scheduler) if !facts.schedulers.contains(scheduler) => Err(Refusal::new(
+        Some(scheduler) if !is_made && !facts.schedulers.contains(scheduler) => Err(Refusal::new(
             format!("no disk of this host offers the scheduler `{scheduler}`"),
             format!(
                 "load it (modprobe {scheduler}) or choose one of: {}",
@@ -153,6 +156,23 @@ fn refuse_unknown_scheduler(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Re
         )),
         _ => Ok(()),
     }
+}
+
+/// Before some kernel after 5.10, loop disks take no scheduler at all.
+fn refuse_loop_without_scheduler(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Refusal> {
+    let (DiskSource::Loop, Some(wanted)) = (&disk.source, &disk.scheduler) else { return Ok(()) };
+    let loops = facts.disks.iter().filter(|disk| disk.name.starts_with("loop"));
+    let offered: Vec<_> = loops.filter_map(|disk| disk.scheduler.as_ref()).collect();
+    if offered.is_empty() || offered.iter().any(|one| one.offered.contains(wanted)) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!(
+            "loop disks of this kernel take no scheduler, and disk `{}` needs `{wanted}`",
+            disk.name
+        ),
+        "take another disk: `--disk null_blk:iops=800,depth=8`, or a blank one, `--disk block:/dev/x`",
+    ))
 }
 
 fn refuse_small_xfs(disk: &DiskPlan) -> Result<(), Refusal> {

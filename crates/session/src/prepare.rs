@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_facts::HostFacts;
 use assay_files::Trust;
+use assay_host::scratch::with_spare;
 use assay_host::{gather, locate_tools, unfinished};
 use assay_kernel::filesystem::free_space;
 use assay_plan::{
@@ -74,7 +75,7 @@ pub fn prepare(
     let seed = loaded.seed();
     let facts = facts_for(context, &loaded.study)?;
     let plan = plan_for(context, &loaded.study, &facts, seed);
-    let mut plan = match options.shard {
+    let plan = match options.shard {
         Some(shard) => {
             for torn in plan.split_comparisons(shard) {
                 let (measure, over) = (&torn.measure, torn.is.over().join(", "));
@@ -86,12 +87,7 @@ pub fn prepare(
         }
         None => plan,
     };
-    refuse_without_room(&mut plan, options.destination.out.as_deref().unwrap_or(Path::new("runs")));
-    if !plan.refusals.is_empty() {
-        let reasons = plan.refusals.iter().map(ToString::to_string).collect();
-        let refused = Error { reasons, ..Error::ended(Code::Host) };
-        return Err(refused.note("nothing was touched"));
-    }
+    refuse(&plan)?;
     if loaded.choice.as_ref().is_some_and(|choice| choice.published) {
         observer.message(&needs_text(&plan));
     }
@@ -102,12 +98,22 @@ pub fn prepare(
     Ok(request)
 }
 
+/// Ends with what the host cannot do for a plan, if there is anything.
+fn refuse(plan: &Plan) -> Result<(), Error> {
+    if plan.refusals.is_empty() {
+        return Ok(());
+    }
+    let reasons = plan.refusals.iter().map(ToString::to_string).collect();
+    let refused = Error { reasons, ..Error::ended(Code::Host) };
+    Err(refused.note("nothing was touched"))
+}
+
 /// The runner's request for a plan, with a new run folder: the destination's, or one with this name in
 /// `runs/`.
 pub(crate) fn new_request(
     context: &Context,
     loaded: Loaded,
-    plan: Plan,
+    mut plan: Plan,
     facts: HostFacts,
     (destination, name, seed): (&Destination, &str, u64),
 ) -> Result<Request, Error> {
@@ -116,6 +122,10 @@ pub(crate) fn new_request(
     let stamp = now.strftime("%Y%m%dT%H%M%SZ").to_string();
     let out = destination.out.clone();
     let path = out.unwrap_or_else(|| PathBuf::from("runs").join(format!("{stamp}-{name}")));
+    if plan.refusals.is_empty() {
+        refuse_without_room(&mut plan, &path);
+        refuse(&plan)?;
+    }
     let folder = RunFolder::create(&path, destination.trust).map_err(Error::host)?;
     Ok(Request {
         plan,
@@ -205,7 +215,8 @@ pub(crate) fn only_trial(mut plan: Plan) -> Result<Trial, String> {
 /// # Ok::<(), assay_session::Error>(())
 /// ```
 pub fn refuse_without_room(plan: &mut Plan, folder: &Path) {
-    let needed = images(plan);
+    let images = images(plan);
+    let needed = with_spare(images);
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let free = folder.ancestors().find_map(|one| free_space(one).ok());
     // Of a plan that is refused, sizes may not be known.
@@ -213,8 +224,8 @@ pub fn refuse_without_room(plan: &mut Plan, folder: &Path) {
         let mebibytes = |bytes: u64| Bytes::new(bytes >> 20 << 20);
         plan.refusals.push(Refusal {
             what: format!(
-                "the images of the disks take {}, and the file system of {} has {} free",
-                mebibytes(needed),
+                "the images of the disks take {} and 5 % to spare, and the file system of {} has {} free",
+                mebibytes(images),
                 folder.display(),
                 mebibytes(free)
             ),

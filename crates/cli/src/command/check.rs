@@ -23,15 +23,20 @@ pub(crate) struct CheckArguments {
 
 /// Prints the mistakes of a study, or its plan for this host.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Code, Error> {
-    check(&arguments.study, arguments.json)
+    check(&arguments.study, None, arguments.json)
 }
 
-pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Result<Code, Error> {
+/// The folder is that of a run that would follow.
+pub(crate) fn check(
+    arguments: &StudyArguments,
+    folder: Option<&Path>,
+    as_json: bool,
+) -> Result<Code, Error> {
     let context = this_host();
     let loaded = load(&arguments.choice(), as_json)?;
     let facts = facts_for(&context, &loaded.study)?;
     let mut plan = plan_for(&context, &loaded.study, &facts, arguments.seed);
-    refuse_without_room(&mut plan, Path::new("runs"));
+    refuse_without_room(&mut plan, folder.unwrap_or(Path::new("runs")));
     if as_json {
         output::json(&plan_document(&loaded, &plan))?;
     } else {

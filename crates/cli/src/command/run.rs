@@ -67,7 +67,7 @@ fn carry_out(
     observer: &mut ErrorRecord<Terminal>,
 ) -> Result<Code, Error> {
     if arguments.dry_run {
-        return check(&arguments.study, arguments.json);
+        return check(&arguments.study, arguments.out.as_deref(), arguments.json);
     }
     if let Some(baseline) = &arguments.baseline {
         // A baseline that cannot be read is refused before it costs a run.

@@ -47,9 +47,15 @@ pub(super) fn attach(
     Ok(Base { device: device.name, node: device.node, notes })
 }
 
-/// The image must fit, with 5 % to spare for the file system's own needs.
+/// Room that images of so many bytes need: 5 % are spared for the file system's own needs.
+#[must_use]
+pub fn with_spare(bytes: u64) -> u64 {
+    bytes.saturating_add(bytes / 20)
+}
+
+/// The image must fit, with room to spare.
 fn check_space(directory: &Path, size: Bytes) -> Result<(), Error> {
-    let needed = size.get() + size.get() / 20;
+    let needed = with_spare(size.get());
     let free = filesystem::free_space(directory)?;
     if free >= needed {
         return Ok(());

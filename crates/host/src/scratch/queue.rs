@@ -45,13 +45,14 @@ fn has_budget(spec: &ScratchSpec) -> bool {
 }
 
 /// Linux 5.10 accepts every name for a queue that takes no scheduler, such as that of a loop disk, and changes
-/// nothing (`elv_iosched_store` of block/elevator.c); it then shows `none` without a list of choices.
+/// nothing (`elv_iosched_store` of block/elevator.c); it then shows `none` or `[none]` without a list of choices.
 fn refuse_ignored(root: &Root, path: &Path, scheduler: &str) -> Result<(), Error> {
-    if scheduler == "none" || root.read_trimmed(path)? != "none" {
+    let shown = root.read_trimmed(path)?;
+    if scheduler == "none" || !matches!(shown.as_str(), "none" | "[none]") {
         return Ok(());
     }
-    let hint =
-        "this kernel gives this disk no scheduler and ignores the name: use another kind of disk";
+    let hint = "this kernel gives this disk no scheduler and ignores the name: use another kind of disk, \
+                such as `--disk null_blk:iops=800,depth=8`";
     Err(Error::unexpected("set", path, hint).with_value(scheduler))
 }
 
@@ -136,6 +137,9 @@ mod tests {
         assert_eq!(error.value.as_deref(), Some("bfq"));
         assert!(error.to_string().contains("no scheduler"), "{error}");
         refuse_ignored(&root, path, "none").unwrap();
+        // As Linux 5.10 shows it for a loop disk.
+        root.write(path, "[none] ").unwrap();
+        refuse_ignored(&root, path, "bfq").unwrap_err();
         root.write(path, "mq-deadline kyber [bfq] none").unwrap();
         refuse_ignored(&root, path, "bfq").unwrap();
     }

@@ -45,7 +45,7 @@ pub struct ArmResult {
     pub reason: String,
 }
 
-/// How many groups of a trial were within the margin, over all rounds.
+/// How many groups of a trial were within the margin on average over rounds; errors of opposite sign cancel in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupsWithin {
     /// Of the unchanged trial.

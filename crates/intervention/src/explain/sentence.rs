@@ -33,10 +33,11 @@ pub(super) fn arm_sentence(arm: &ArmResult) -> String {
         Effect::Void => format!("gives no verdict: {}", arm.reason),
         Effect::NotTried => format!("could not be tried: {}", arm.reason),
     };
-    let groups = arm.groups_within.filter(|groups| groups.of >= MANY).map_or_else(
+    let groups = arm.groups_within.filter(|groups| groups.of >= MANY && arm.effect != Effect::Void);
+    let groups = groups.map_or_else(
         String::new,
         |GroupsWithin { unchanged, changed, of }| {
-            format!(", {changed} of {of} groups within the margin, {unchanged} without it")
+            format!(", {changed} of {of} groups within the margin on average over rounds, {unchanged} without it")
         },
     );
     format!("{} {did}{groups}", arm.change)

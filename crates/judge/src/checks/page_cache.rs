@@ -103,11 +103,13 @@ fn ratio(
         return Some((moved / seconds / rate, edge));
     }
     let at_end = repeat.record.disk_bytes_at_end.get(&group.name).map(|bytes| *bytes as f64);
-    // The samples begin before the release, and no request is left at the end: fio's totals of 256 groups met it to the byte.
+    // The samples begin before the release, and no request is left at the end: fio's totals of 256 groups met it to the byte. A
+    // tool that is killed may not report its last ones.
     if let (Some(first), Some(last), Some(at_end)) = (series.first(), series.last(), at_end)
         && at_end >= last.1
     {
-        return Some(((at_end - first.1) / total, 0.0));
+        let only_fio = group.workloads.iter().all(|workload| workload.tool == "fio");
+        return Some(((at_end - first.1) / total, if only_fio { 0.0 } else { edge }));
     }
     let (all, _) = growth(&series, 0, u64::MAX)?;
     Some((all / total, EDGES * largest_step(&series) / total + edge))

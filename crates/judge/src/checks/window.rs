@@ -47,8 +47,10 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 
 /// The workload that ended the window, if one did.
 fn first_that_ended<'r>(repeat: &Repeat<'r>) -> Option<&'r WorkloadResult> {
-    let ended = repeat.record.workloads.iter().filter(|workload| workload.failure.is_none());
-    ended.filter(|workload| workload.ended_ns.is_some()).min_by_key(|workload| workload.ended_ns)
+    let workloads = repeat.record.workloads.iter().filter(|workload| workload.failure.is_none());
+    let in_window = |ended: &u64| *ended <= repeat.record.stopped_ns;
+    let ended = workloads.filter(|workload| workload.ended_ns.as_ref().is_some_and(in_window));
+    ended.min_by_key(|workload| workload.ended_ns)
 }
 
 /// The gaps of the sampler, where they are too long to interpolate.

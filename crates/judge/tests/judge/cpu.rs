@@ -334,6 +334,17 @@ fn the_quota_of_v1_is_divided_by_the_period_in_its_own_file() {
     assert!(promise.reason.contains("cpu.cfs_period_us"), "{}", promise.reason);
 }
 
+/// The limit was reached all the time; the promise is void since the sampler was silent.
+#[test]
+fn a_limit_of_a_run_that_is_void_for_another_reason_is_not_said_to_be_untested() {
+    let mut run = quota(at_most(), "40000", 1.0);
+    run.silence(0, 5.0, 9.0);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
+    assert!(promise.reason.contains("silent"), "{}", promise.reason);
+    assert_eq!(promise.causes, []);
+}
+
 #[test]
 fn a_quota_that_never_bound_was_not_tested() {
     let idle = quota(at_most(), "40000", 0.0).promise();

@@ -11,7 +11,7 @@ mod settings;
 
 use std::path::PathBuf;
 
-use assay_facts::{Available, Cpus, Disk, Hierarchy, Holder, HostFacts, Node};
+use assay_facts::{Available, Cpus, Disk, Hierarchy, Holder, HostFacts, Node, Scheduler};
 use assay_plan::{
     Part, Plan, Predictions, Scope, Setting, Step, candidates, check_keep, plan, plan_with,
     prediction_commands, steps,
