@@ -112,7 +112,8 @@ impl Repeat<'_, '_> {
         let arrival = self.wait_for_all(&mut barrier, starter, &mut processes)?;
         let dropped = self.drop_caches(&arrival)?;
         // Once: which files count on v1 depends on what has moved so far.
-        let targets = self.targets(starter);
+        let Starter { root, tree, facts, .. } = *starter;
+        let targets = targets(root, tree, self.trial, self.disks, &facts.cgroup);
         let folder = self.context.request.folder.clone();
         let samples = folder.dir().make_dir(Path::new("samples").join(name))?;
         let samples_path = folder.stable_path(&samples);
@@ -170,21 +171,16 @@ impl Repeat<'_, '_> {
         })?)
     }
 
-    fn targets(&self, starter: &Starter<'_>) -> Targets {
-        targets(starter.root, starter.tree, self.trial, self.disks, &starter.facts.cgroup)
-    }
-
     /// Runs the window. `record` holds what is known of the repeat so far.
     fn measure(
         &mut self,
         mut record: RepeatRecord,
         barrier: &StartBarrier,
-        samples: (&Path, &Targets),
+        (samples, targets): (&Path, &Targets),
         load: &mut Load<'_, '_>,
         watch: &mut Watch<'_>,
     ) -> Result<RepeatRecord, Failure> {
         let Starter { root, tree, .. } = *load.starter;
-        let (samples, targets) = samples;
         let sampling = &self.trial.sampling;
         let choice = Choice::Also(sampling.sources.clone());
         let prepared = prepare_chosen(&self.context.root, targets, &choice);

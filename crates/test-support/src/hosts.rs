@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout, Tool};
+use assay_facts::{
+    Available, CgroupLayout, Controller, Cpus, Disk, Hierarchy, HostFacts, Layout, Tool,
+};
 use assay_units::Bytes;
 
 /// A program of this package, found or not.
@@ -15,6 +17,26 @@ pub fn tool(found: bool, package: &str) -> Tool {
         Available::NotAvailable("not in PATH".to_owned())
     };
     Tool { found, package: package.to_owned(), path: None }
+}
+
+/// A disk without scheduler, partitions or model, which nothing uses.
+#[must_use]
+pub fn unused_disk(name: &str, size: Bytes) -> Disk {
+    Disk {
+        name: name.to_owned(),
+        size,
+        major: 8,
+        minor: 0,
+        scheduler: None,
+        rotational: None,
+        nr_requests: None,
+        model: None,
+        serial: None,
+        partitions: Vec::new(),
+        parts: Vec::new(),
+        holders: Vec::new(),
+        backing_file: None,
+    }
 }
 
 /// A host with BFQ and all tools, its controllers on v1 or on v2: two CPUs, 1 GiB, no node.

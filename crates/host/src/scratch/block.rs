@@ -181,19 +181,10 @@ mod tests {
 
     fn disk() -> Disk {
         Disk {
-            name: "sdz".to_owned(),
-            size: Bytes::new(2 << 30),
-            major: 8,
-            minor: 0,
-            scheduler: None,
-            rotational: None,
-            nr_requests: None,
-            model: None,
             serial: Some("S3R1AL".to_owned()),
             partitions: vec!["sdz1".to_owned()],
             parts: vec![part()],
-            holders: Vec::new(),
-            backing_file: None,
+            ..assay_test_support::hosts::unused_disk("sdz", Bytes::new(2 << 30))
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_kernel::parse::choice;
 use assay_kernel::{Error, Root};
 use rustix::io::Errno;
 
@@ -47,8 +48,8 @@ fn has_budget(spec: &ScratchSpec) -> bool {
 /// Linux 5.10 accepts every name for a queue that takes no scheduler, such as that of a loop disk, and changes
 /// nothing (`elv_iosched_store` of block/elevator.c); it then shows `none` or `[none]` without a list of choices.
 fn refuse_ignored(root: &Root, path: &Path, scheduler: &str) -> Result<(), Error> {
-    let shown = root.read_trimmed(path)?;
-    if scheduler == "none" || !matches!(shown.as_str(), "none" | "[none]") {
+    let shown = choice::parse(&root.read_trimmed(path)?);
+    if scheduler == "none" || shown.is_none_or(|shown| shown.offered != ["none"]) {
         return Ok(());
     }
     let hint = "this kernel gives this disk no scheduler and ignores the name: use another kind of disk, \

@@ -21,7 +21,7 @@ use assay_study::{
     DiskSource, NullBlk, Scalar, Study, Templated, combinations, parse, parse_published,
     set_factor, shipped, shipped_file,
 };
-use assay_test_support::hosts::{host, tool};
+use assay_test_support::hosts::{host, tool, unused_disk};
 use assay_units::Bytes;
 
 fn study(name: &str) -> Study {

@@ -64,19 +64,10 @@ fn a_partition_beside_a_mounted_one_is_a_disk() {
     };
     let mounted = Holder::Mounted("/".into());
     let disk = Disk {
-        name: "sda".to_owned(),
-        size: Bytes::mebi(8192),
-        major: 8,
-        minor: 0,
-        scheduler: None,
-        rotational: None,
-        nr_requests: None,
-        model: None,
-        serial: None,
         partitions: vec!["sda1".to_owned(), "sda2".to_owned()],
         parts: vec![part(1, vec![mounted.clone()]), part(2, vec![])],
         holders: vec![mounted],
-        backing_file: None,
+        ..unused_disk("sda", Bytes::mebi(8192))
     };
     let host = HostFacts { disks: vec![disk], ..host(false) };
     let on = |device: &str, partitions: u32| {

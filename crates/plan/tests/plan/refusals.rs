@@ -20,25 +20,6 @@ fn each_refusal_is_reported_once_with_its_remedy() {
     assert!(!refusals.iter().any(|text| text.contains("`io.weight")), "{refusals:?}");
 }
 
-/// A disk without a scheduler that nothing uses.
-fn unused(name: &str) -> Disk {
-    Disk {
-        name: name.to_owned(),
-        size: Bytes::mebi(4096),
-        major: 8,
-        minor: 0,
-        scheduler: None,
-        rotational: None,
-        nr_requests: None,
-        model: None,
-        serial: None,
-        partitions: Vec::new(),
-        parts: Vec::new(),
-        holders: Vec::new(),
-        backing_file: None,
-    }
-}
-
 /// As on Linux 5.10, where other disks of the guest offer it.
 #[test]
 fn a_loop_disk_that_takes_no_scheduler_is_refused_before_anything_is_touched() {
@@ -46,7 +27,7 @@ fn a_loop_disk_that_takes_no_scheduler_is_refused_before_anything_is_touched() {
         let offered: Vec<String> = offered.iter().map(|name| (*name).to_owned()).collect();
         let mut host = host(false);
         let scheduler = Some(Scheduler { active: "none".to_owned(), offered });
-        host.disks.push(Disk { scheduler, ..unused("loop0") });
+        host.disks.push(Disk { scheduler, ..unused_disk("loop0", Bytes::mebi(4096)) });
         let plan = plan(&study("io-weight"), &host, 1);
         let of_loops =
             plan.refusals.into_iter().find(|refusal| refusal.what.contains("loop disks"));
@@ -145,7 +126,7 @@ fn a_disk_in_use_is_refused_before_the_run() {
     let mut study = study("io-weight");
     let disk = study.disks.values_mut().next().unwrap();
     disk.source = DiskSource::Block { device: "/dev/sda".to_owned(), erase: None };
-    let free = unused("sda");
+    let free = unused_disk("sda", Bytes::mebi(4096));
     let on = |disk: Disk| plan(&study, &HostFacts { disks: vec![disk], ..host(false) }, 1).refusals;
     assert_eq!(on(free.clone()), []);
     for (holder, reason) in [
