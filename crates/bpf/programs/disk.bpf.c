@@ -69,7 +69,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define DISKS 8
 #endif
 enum {
-	SHARDS = 4, CLASSES = 512, BUCKETS = 32, QUEUES = 1024, BIOS = 65536, TAGS = 65536, CPUS = 256,
+	SHARDS = 4, CLASSES = 512, BUCKETS = 64 /* as many as bits */, QUEUES = 1024, BIOS = 65536, TAGS = 65536, CPUS = 256,
 	MOST_DISKS = 8, /* of the settings; user space names no more than DISKS */
 	CHUNK = 16, CHUNKS = MEMBERS / CHUNK,
 };
@@ -342,8 +342,6 @@ INLINE void add_length(struct group *g, enum stage stage, __u64 ns)
 	if (rest >> 4) { bucket += 4; rest >>= 4; }
 	if (rest >> 2) { bucket += 2; rest >>= 2; }
 	if (rest >> 1) bucket += 1;
-	if (bucket > BUCKETS - 1)
-		bucket = BUCKETS - 1;
 	ADD(g->time[stage], ns);
 	ADD(g->lengths[stage][BOUNDED(bucket, BUCKETS)], 1);
 }

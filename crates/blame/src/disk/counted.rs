@@ -4,7 +4,7 @@ use super::layout::{CLASSES, Layout};
 
 /// Sizes in `programs/disk.bpf.c`.
 const SHARDS: usize = 4;
-const BUCKETS: usize = 32;
+const BUCKETS: usize = 64;
 const STAGES: usize = 4;
 const CPUS: usize = 256;
 const CHUNK: usize = 16;
@@ -327,6 +327,21 @@ mod tests {
         assert_eq!((queued.class, counted.members[1].class), (Some(0), Some(5)));
         assert_eq!((queued.group.queued, queued.charged[1]), (800, 800));
         assert_eq!((counted.idle, counted.full), (0, 0));
+    }
+
+    /// A group at its cap waited a minute for a place, which was shown as 2 to 4 s while there were 32 lengths.
+    #[test]
+    fn the_longest_waits_have_lengths_of_their_own() {
+        let mut memory = zeros(Layout::FEW);
+        let minute = (60 * 1_000_000_000_u64).ilog2() as usize;
+        for length in [minute, 63] {
+            put(&mut memory, in_group(0, 3, GROUP_HEAD + STAGES + length), 1);
+        }
+        let counted = DiskCounted::parse(&memory, 0, (0, 1), 10).unwrap();
+        let waits = crate::waits::Waits::from_counts(&counted.members[3].group.lengths[0]);
+        let (first, last) = (waits.histogram[0], waits.histogram.last().unwrap());
+        assert!(first.from_ns <= 60_000_000_000 && 60_000_000_000 < first.below_ns, "{first:?}");
+        assert_eq!((waits.count, last.from_ns, last.below_ns), (2, 1 << 63, u64::MAX));
     }
 
     #[test]
