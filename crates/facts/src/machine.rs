@@ -168,6 +168,16 @@ impl HostFacts {
     pub fn is_emulated(&self) -> bool {
         self.virtual_machine.as_deref() == Some("QEMU")
     }
+
+    /// Schedulers that loop disks take here, by those that exist; `None` where there are none with a queue. Linux 5.10
+    /// offers `none` only (BLK_MQ_F_NO_SCHED in drivers/block/loop.c), 6.1 all that it has.
+    #[must_use]
+    pub fn loop_schedulers(&self) -> Option<Vec<&str>> {
+        let loops = self.disks.iter().filter(|disk| disk.name.starts_with("loop"));
+        let queues: Vec<_> = loops.filter_map(|disk| disk.scheduler.as_ref()).collect();
+        let offered = queues.iter().flat_map(|queue| &queue.offered).map(String::as_str);
+        (!queues.is_empty()).then(|| offered.collect())
+    }
 }
 
 /// The default for hosts recorded by older versions, which all measured as root.

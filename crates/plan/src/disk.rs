@@ -161,10 +161,9 @@ fn refuse_unknown_scheduler(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Re
 /// Before some kernel after 5.10, loop disks take no scheduler at all.
 fn refuse_loop_without_scheduler(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Refusal> {
     let (DiskSource::Loop, Some(wanted)) = (&disk.source, &disk.scheduler) else { return Ok(()) };
-    let loops = facts.disks.iter().filter(|disk| disk.name.starts_with("loop"));
-    let offered: Vec<_> = loops.filter_map(|disk| disk.scheduler.as_ref()).collect();
-    if offered.is_empty() || offered.iter().any(|one| one.offered.contains(wanted)) {
-        return Ok(());
+    match facts.loop_schedulers() {
+        Some(offered) if !offered.contains(&wanted.as_str()) => {}
+        _ => return Ok(()),
     }
     Err(Refusal::new(
         format!(

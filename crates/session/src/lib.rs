@@ -21,6 +21,7 @@ mod findings;
 mod finish_run;
 mod fleet;
 mod groups;
+mod guest_disk;
 mod host;
 mod iocost;
 mod judged_command;

@@ -20,6 +20,7 @@ use crate::before_run::{images, needs_text, replaced};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
+use crate::guest_disk::replace_loop;
 use crate::load::Loaded;
 use crate::observer::Observer;
 use crate::prediction_file::record_prediction;
@@ -74,6 +75,7 @@ pub fn prepare(
 ) -> Result<Request, Error> {
     let seed = loaded.seed();
     let facts = facts_for(context, &loaded.study)?;
+    let loaded = replace_loop(context, loaded, &facts, observer);
     let plan = plan_for(context, &loaded.study, &facts, seed);
     let plan = match options.shard {
         Some(shard) => {
