@@ -144,11 +144,11 @@ impl EffectInputs {
         let tightest = all().max_by(|a, b| exceeded(*a).total_cmp(&exceeded(*b)))?;
         let any_free = all().any(|group| exceeded(group) <= 1.0);
         let expect = match exceeded(tightest) {
-            times if times <= 1.0 => Expect::Vanishes,
+            _ if all().all(|(demand, cap)| demand + 1.0 <= cap) => Expect::Vanishes,
             times if times >= SURELY && any_free && self.error >= SURELY * self.within => {
                 Expect::Remains
             }
-            // Near the limit or the margin, or all held back alike.
+            // Near the limit (docs/findings/bfq-cap.md) or the margin, or all held back alike.
             _ => return None,
         };
         let (demand, cap) = tightest;

@@ -102,7 +102,7 @@ pub(super) fn summary(
     };
     match first.finding {
         Finding::Proven => proven(first, repeats, results, arms),
-        Finding::Confirmed => confirmed(&was, first, causes, results, arms),
+        Finding::Confirmed => confirmed((&was, base.within), first, causes, results, arms),
         _ if base.verdict == Verdict::Kept => {
             "Measured again, the promise is kept: the error did not recur. Look for what else was \
              running at the time, or give the run more repeats."
@@ -147,7 +147,7 @@ fn proven(cause: &CauseFinding, repeats: usize, results: &[ArmResult], arms: &[A
 }
 
 fn confirmed(
-    was: &str,
+    (was, within): (&str, f64),
     cause: &CauseFinding,
     causes: &[CauseFinding],
     results: &[ArmResult],
@@ -156,9 +156,13 @@ fn confirmed(
     let entry = cause_entry(&cause.code);
     let what = entry.map_or("", |entry| entry.what);
     let Some(arm) = best(&cause.code, results) else { return was.to_owned() };
+    let is_within = arm.error.is_some_and(|error| error.value <= within);
     let error = arm.error.map_or_else(String::new, |error| percent(error.value));
-    let did = match arm.effect {
-        Effect::Cured => format!("the error is {error}, within what was promised"),
+    let did = match (arm.effect, arm.rounds) {
+        (Effect::Cured, Some(Rounds { within, rounds, .. })) if !is_within => format!(
+            "the error is {error} over all rounds, and within what was promised in {within} of {rounds}"
+        ),
+        (Effect::Cured, _) => format!("the error is {error}, within what was promised"),
         _ => format!("the error falls to {error}"),
     };
     let cost = arm

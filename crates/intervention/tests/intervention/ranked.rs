@@ -35,3 +35,30 @@ fn of_confirmed_causes_the_one_with_the_narrowest_right_prediction_is_named_firs
         found.sentence
     );
 }
+
+/// Of the fresh rounds one may be as bad as any, so that the error over all of them is not within the margin.
+#[test]
+fn an_error_over_all_rounds_beyond_the_margin_is_not_called_within_it() {
+    let broken = vec![BROKEN; 4 + FRESH];
+    let mut changed = vec![KEPT; 4 + FRESH];
+    changed[5] = [0.02, 0.08, 0.30, 0.60];
+    let again = interventions(&[&broken, &changed]).judge();
+    let arms = [arm("unchanged", 1.0, &[], 0), arm("room", 4.0, &["C-TAG-CAP"], 1)];
+    let recorded = recorded();
+    let judged = recorded.promise();
+    let question = Question {
+        promise: 0,
+        was_broken: true,
+        looks: 1,
+        fresh: &[Fresh { arm: "room".to_owned(), from: 5 }],
+        suspects: &judged.causes,
+        predictions: &[],
+    };
+    let found = explain(&again, question, &arms).unwrap();
+    assert!(found.arms[0].error.unwrap().value > found.within, "{found:#?}");
+    let sentence = found.sentence;
+    assert!(
+        sentence.contains("over all rounds, and within what was promised in 4 of 4"),
+        "{sentence}"
+    );
+}

@@ -31,7 +31,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     // Nothing for `strict`: with one request in the device the others merge in the scheduler, which takes
     // tags from the pool too.
     effects: &[PredictedEffect::unrelated(&["longer", "rotational", "low-latency", "one-cpu"])],
-    remedy: "Raise `nr_requests` to iodepth x sum w / w_min (a third more for writes), or lower the iodepth.",
+    remedy: "Raise `nr_requests` to (iodepth + 1) x sum w / w_min (a third more for writes), or lower the iodepth.",
     source: "76f1df88bbc2 (5.17): bfq_limit_depth; since 6.18 a group above the limit gets one request of the whole pool at a time and not one of each word (lib/sbitmap: shallow_depth)",
 };
 
@@ -123,9 +123,10 @@ fn exceeded_caps(
     )
 }
 
-/// The smallest pool at which every cap covers its group's demand.
+/// The smallest pool at which every cap covers its group's demand and a place more: one that keeps just as many can still be
+/// held back (docs/findings/bfq-cap.md).
 fn enough(binding: &[Cap], pool: f64) -> f64 {
-    let times = binding.iter().map(|cap| cap.demand / cap.cap.max(1.0)).fold(1.0, f64::max);
+    let times = binding.iter().map(|cap| (cap.demand + 1.0) / cap.cap.max(1.0)).fold(1.0, f64::max);
     (pool * times).ceil()
 }
 
@@ -271,11 +272,11 @@ mod tests {
     }
 
     #[test]
-    fn a_sufficient_pool_covers_the_demand_of_the_lightest_group() {
+    fn a_sufficient_pool_covers_the_demand_of_the_lightest_group_and_one_more() {
         let binding = [
             Cap { group: 0, demand: 32.0, cap: 13.0, part: 12.8 },
             Cap { group: 1, demand: 32.0, cap: 26.0, part: 25.6 },
         ];
-        assert_eq!(enough(&binding, 256.0), 631.0);
+        assert_eq!(enough(&binding, 256.0), 650.0, "33 of which the lightest has 13 of 256");
     }
 }

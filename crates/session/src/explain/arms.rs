@@ -255,7 +255,7 @@ fn intervention(
             }
         }
         "iodepth" => Ok((Intervention::Depth { name, times: 1, by: 4 }, 0.25)),
-        "room" => room(target, now("nr_requests").as_deref()),
+        "room" => once(room(target, now("nr_requests").as_deref())),
         "deeper" => Ok((Intervention::Depth { name, times: 4, by: 1 }, 4.0)),
         "longer" => Ok((Intervention::Longer(4 * at_most), 4.0)),
         "slower" => Ok((Intervention::Slower { by: 16 }, 16.0)),
@@ -283,31 +283,26 @@ fn intervention(
     }
 }
 
-/// This many requests, or twice as many as often as BFQ's caps need to hold what each group keeps outstanding, with a
-/// fifth to spare: at its cap is a group that keeps just as many.
+/// This many requests, or twice as many as often as BFQ's caps need to hold what each group keeps outstanding.
 fn for_caps(target: &Target, least: u32) -> u32 {
     let doubled = std::iter::successors(Some(least), |requests| requests.checked_mul(2));
     let mut enough = doubled.take_while(|requests| *requests < MOST_REQUESTS);
-    let are_held = |requests: &u32| target.exceeded_cap(0.8 * f64::from(*requests)).is_none();
-    enough.find(are_held).unwrap_or(MOST_REQUESTS.max(least))
+    enough.find(|requests| target.has_room(*requests, 1)).unwrap_or(MOST_REQUESTS.max(least))
 }
 
 /// Both changes that give each group's requests room within BFQ's cap, where the larger pool alone does not.
-fn room(target: &Target, pool: Option<&str>) -> Result<(Intervention, f64), String> {
+fn room(target: &Target, pool: Option<&str>) -> Result<Intervention, String> {
     let most = MOST_REQUESTS.to_string();
     if pool == Some(most.as_str()) {
         return Err(format!("`nr_requests` is already {most}"));
     }
-    let largest = f64::from(MOST_REQUESTS);
-    let exceeded = target.exceeded_cap(largest).ok_or_else(|| {
-        format!("BFQ's caps of {most} requests hold what groups keep outstanding")
-    })?;
-    let by = (exceeded.ceil().clamp(1.0, largest) as u32).next_power_of_two();
-    match target.fits_divided(largest, by) {
-        true => Ok((Intervention::Room { requests: MOST_REQUESTS, by }, 1.0)),
-        false => {
+    let mut powers = (0..=MOST_REQUESTS.ilog2()).map(|power| 1 << power);
+    match powers.find(|by| target.has_room(MOST_REQUESTS, *by)) {
+        None => {
             Err(format!("with one request outstanding each, BFQ's caps of {most} are too small"))
         }
+        Some(1) => Err(format!("BFQ's caps of {most} requests hold what groups keep outstanding")),
+        Some(by) => Ok(Intervention::Room { requests: MOST_REQUESTS, by }),
     }
 }
 

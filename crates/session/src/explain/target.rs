@@ -9,6 +9,9 @@ use crate::error::Error;
 use crate::load::reload;
 use crate::overrides::StudyChoice;
 
+/// The part of a pool by which caps are computed that shall hold what groups keep outstanding.
+const SPARE: f64 = 0.8;
+
 /// A trial and its promise to be explained.
 pub(crate) struct Target {
     /// Index of the trial in the run.
@@ -67,16 +70,12 @@ impl Target {
         })
     }
 
-    /// By how many times the requests that a group keeps outstanding exceed what BFQ lets it hold of a pool of this size, at
-    /// most; `None` if none does, or weights do not divide the disk.
-    pub(crate) fn exceeded_cap(&self, pool: f64) -> Option<f64> {
-        let caps = self.caps(pool).into_iter().filter(Cap::binds);
-        caps.map(|cap| cap.demand / cap.cap.max(1.0)).reduce(f64::max)
-    }
-
-    /// Whether the caps of a pool of this size hold a part of the requests outstanding, one for each thread at least.
-    pub(crate) fn fits_divided(&self, pool: f64, by: u32) -> bool {
-        self.caps(pool).iter().all(|cap| {
+    /// Whether BFQ lets each group hold of a pool of this size what it keeps outstanding, divided by this: one request for each
+    /// thread at least. With a place to spare, since a group that keeps just its cap is over it while a request that it has
+    /// back is not freed yet, and may then wait for a minute (docs/findings/bfq-cap.md), and a fifth of the pool.
+    pub(crate) fn has_room(&self, pool: u32, by: u32) -> bool {
+        let pool = f64::from(pool);
+        self.caps(pool).iter().zip(self.caps(SPARE * pool)).all(|(cap, less)| {
             let name = &self.judged.groups[cap.group].name;
             let group = self.trial.groups.iter().find(|group| group.name == *name);
             let workloads = group.into_iter().flat_map(|group| &group.workloads);
@@ -84,8 +83,9 @@ impl Target {
                 let divided = workload.io.outstanding.unwrap_or(0) / by;
                 f64::from(divided.max(workload.threads.unwrap_or(1)))
             });
-            // One passes at a depth of one, however small the part.
-            rest.sum::<f64>() <= cap.cap.max(1.0)
+            // Requests that merge count once.
+            let rest = rest.sum::<f64>().min(cap.demand);
+            rest + 1.0 <= cap.cap && rest <= less.cap
         })
     }
 

@@ -134,7 +134,27 @@ fn caps_ask_for_more_requests_and_for_fewer_outstanding_where_those_are_too_few(
     let [requests, iodepth, room] = changes(512);
     assert_eq!(requests, "`nr_requests` = 2048");
     assert_eq!(iodepth, "iodepth / 4");
-    assert_eq!(room, "`nr_requests` = 2048 with iodepth / 4");
+    assert_eq!(room, "`nr_requests` = 2048 with iodepth / 8", "a quarter is 128 of 137");
+}
+
+/// The lightest of 256 groups: it may hold 2 of 2048 requests, and got nothing for a minute while it kept 2.
+#[test]
+fn a_group_that_keeps_just_its_cap_has_no_room() {
+    let mut target = target("low-latency-on");
+    target.repeat.queues[0].scheduler_at_start = "bfq".to_owned();
+    target.judged.groups[0].expected_share = 2.4 / f64::from(MOST_REQUESTS);
+    let mut room = |outstanding: u32| {
+        for group in &mut target.trial.groups {
+            group.workloads.iter_mut().for_each(|one| one.io.outstanding = Some(outstanding));
+        }
+        room(&target, Some("256"))
+    };
+    let by = |by| Ok(Intervention::Room { requests: MOST_REQUESTS, by });
+    assert_eq!((room(2), room(32)), (by(2), by(32)));
+    assert!(room(1).unwrap_err().contains("hold what groups keep"));
+    target.judged.groups[0].expected_share = 1.4 / f64::from(MOST_REQUESTS);
+    let none = super::room(&target, Some("256")).unwrap_err();
+    assert!(none.contains("with one request outstanding each"), "{none}");
 }
 
 #[test]
