@@ -165,6 +165,10 @@ fn no_room(disk: &DiskPlan, part: usize, needed: u64, room: u64) -> Refusal {
     let size = Bytes::new(size.div_ceil(STEP) * STEP);
     let remedy = match disk.source {
         DiskSource::Block { .. } => "name a larger disk, or make the data smaller".to_owned(),
+        DiskSource::Loop => format!(
+            "give the disk `size = \"auto\"`, or \"{size}\" or more (`--disk loop:{}MiB`)",
+            size.get() >> 20
+        ),
         _ => format!("give the disk `size = \"auto\"`, or \"{size}\" or more"),
     };
     Refusal::new(

@@ -1,6 +1,6 @@
 //! Whether a scenario is within the range in which predictions were compared with runs.
 
-use crate::bfq::capped;
+use crate::bfq::{self, capped};
 use crate::from_plan::PlannedTrial;
 use crate::scenario::{Device, Scenario, Scheduler};
 
@@ -79,6 +79,10 @@ fn held_back(scenario: &Scenario) -> Option<String> {
              miss their shares is unknown"
                 .to_owned(),
         ),
+        bound if bfq::shares(scenario).is_none() => Some(format!(
+            "{bound} of {all} groups want more requests, which merge, than BFQ's cap of the pool allows them: by how \
+             much they miss their shares is unknown"
+        )),
         bound => Some(format!(
             "{bound} of {all} groups want more requests than BFQ's cap of the pool allows them: \
              they lose share, but how much is a guess"

@@ -148,6 +148,7 @@ fn files_that_do_not_fit_the_disk_are_refused_with_the_size_that_they_need() {
         "disk `scratch` create files of 1064 MiB",
         "has room for 819 MiB",
         "size = \"auto\"",
+        "(`--disk loop:",
         "1344 MiB",
     ] {
         assert!(refusal.contains(words), "{words}: {refusal}");

@@ -109,7 +109,8 @@ impl<'t> Answer<'t> {
         }
         let worst = groups.iter().max_by(|a, b| error(a).abs().total_cmp(&error(b).abs()));
         let Some(worst) = worst else {
-            let why = "every group wants more requests than BFQ's cap of the pool allows it";
+            let why = "groups want more requests than BFQ's caps of the pool allow: they miss their shares, and no \
+                       formula says by how much";
             return (Verdict::Broken, why.to_owned());
         };
         let share = format!(
