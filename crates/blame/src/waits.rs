@@ -51,7 +51,7 @@ impl Waits {
 
 fn bucket((index, count): (usize, &u64)) -> Bucket {
     let from_ns = if index == 0 { 0 } else { 1 << index };
-    let below_ns = 2_u64.checked_shl(index as u32).filter(|below| *below > 0).unwrap_or(u64::MAX);
+    let below_ns = 1_u64.checked_shl(index as u32 + 1).unwrap_or(u64::MAX);
     Bucket { from_ns, below_ns, count: *count }
 }
 

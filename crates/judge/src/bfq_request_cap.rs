@@ -39,6 +39,19 @@ impl Cap {
         self.demand > self.cap
     }
 
+    /// Whether it has a place more than its demand: one that keeps just as many can still be held back
+    /// (docs/findings/bfq-cap.md).
+    #[must_use]
+    pub fn has_spare_place(&self) -> bool {
+        self.demand + 1.0 <= self.cap
+    }
+
+    /// The same with another demand.
+    #[must_use]
+    pub const fn with_demand(&self, demand: f64) -> Self {
+        Self { demand, ..*self }
+    }
+
     /// The same of a pool so many times as large.
     #[must_use]
     pub fn of_pool(&self, times: f64) -> Self {

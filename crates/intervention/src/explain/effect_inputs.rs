@@ -135,23 +135,23 @@ impl EffectInputs {
     /// the caps, not how much; and a group that is held back loses only to one that is not.
     pub(super) fn cap_effect(&self, name: &str, times: f64) -> Option<(Expect, String)> {
         let scaled = |cap: &Cap| match name {
-            "requests" => (cap.demand, cap.of_pool(times).cap),
-            _ => ((cap.demand * times).floor().max(1.0), cap.cap),
+            "requests" => cap.of_pool(times),
+            _ => cap.with_demand((cap.demand * times).floor().max(1.0)),
         };
         let all = || self.caps.iter().map(scaled);
         // One request passes at a depth of one, however small the part.
-        let exceeded = |(demand, cap): (f64, f64)| demand / cap.max(1.0);
-        let tightest = all().max_by(|a, b| exceeded(*a).total_cmp(&exceeded(*b)))?;
-        let any_free = all().any(|group| exceeded(group) <= 1.0);
-        let expect = match exceeded(tightest) {
-            _ if all().all(|(demand, cap)| demand + 1.0 <= cap) => Expect::Vanishes,
+        let exceeded = |group: &Cap| group.demand / group.cap.max(1.0);
+        let tightest = all().max_by(|a, b| exceeded(a).total_cmp(&exceeded(b)))?;
+        let any_free = all().any(|group| exceeded(&group) <= 1.0);
+        let expect = match exceeded(&tightest) {
+            _ if all().all(|group| group.has_spare_place()) => Expect::Vanishes,
             times if times >= SURELY && any_free && self.error >= SURELY * self.within => {
                 Expect::Remains
             }
             // Near the limit (docs/findings/bfq-cap.md) or the margin, or all held back alike.
             _ => return None,
         };
-        let (demand, cap) = tightest;
+        let Cap { demand, cap, .. } = tightest;
         let why = format!(
             "N* = P w_min / (d w_mean): the group that is held back most keeps {demand:.0} \
              outstanding, its part is {cap:.0}"

@@ -123,8 +123,7 @@ fn exceeded_caps(
     )
 }
 
-/// The smallest pool at which every cap covers its group's demand and a place more: one that keeps just as many can still be
-/// held back (docs/findings/bfq-cap.md).
+/// The smallest pool at which every cap covers the demand of its group and a place more ([`Cap::has_spare_place`]).
 fn enough(binding: &[Cap], pool: f64) -> f64 {
     let times = binding.iter().map(|cap| (cap.demand + 1.0) / cap.cap.max(1.0)).fold(1.0, f64::max);
     (pool * times).ceil()

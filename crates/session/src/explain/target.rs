@@ -85,7 +85,7 @@ impl Target {
             });
             // Requests that merge count once.
             let rest = rest.sum::<f64>().min(cap.demand);
-            rest + 1.0 <= cap.cap && rest <= less.cap
+            cap.with_demand(rest).has_spare_place() && !less.with_demand(rest).binds()
         })
     }
 
