@@ -176,6 +176,14 @@ pub fn die_with_parent() -> Result<(), Error> {
         .map_err(|cause| Error::new("prctl", Path::new("/proc/self"), &cause.into()))
 }
 
+/// Makes the kernel kill the program when the thread that starts it ends, however that ends (prctl(2),
+/// PR_SET_PDEATHSIG; it stays over execve(2) unless that changes the user).
+pub fn kill_with_starter(command: &mut Command) {
+    let ask = || Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?);
+    // SAFETY: `ask` does not allocate and makes one system call.
+    unsafe { command.pre_exec(ask) };
+}
+
 /// From now on orphaned descendants become children of this process, so that following the tree of its
 /// children finds them all (prctl(2), PR_SET_CHILD_SUBREAPER; 3.4).
 pub fn adopt_orphans() -> Result<(), Error> {

@@ -1,14 +1,17 @@
 //! Detects whether KVM can actually run a guest here.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use assay_files::Dir;
 use assay_kernel::program::{self, Limits};
-use assay_kernel::signal;
+use assay_kernel::{Root, signal};
 
+use crate::cache::Cache;
 use crate::error::Error;
-use crate::spec::Accelerator;
 
 /// How a guest's processors are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,24 +32,47 @@ impl CpuMode {
 /// Long enough for QEMU to create a machine without starting it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Resolves the requested accelerator.
-pub(crate) fn choose(requested: Accelerator, qemu: &Path) -> Result<CpuMode, Error> {
-    match requested {
-        Accelerator::Emulation => Ok(CpuMode::Emulation),
-        Accelerator::Auto => {
-            Ok(if probe(qemu).is_ok() { CpuMode::Kvm } else { CpuMode::Emulation })
-        }
-        Accelerator::Kvm => probe(qemu).map(|()| CpuMode::Kvm).map_err(|why| {
-            Error::new(format!("KVM does not work here: {why}"))
-                .hint("omit --accelerator, or use --accelerator tcg for emulation")
-        }),
+/// How long a guest may take to boot with KVM and end, to show that KVM runs its kernel.
+pub(crate) const TRIAL: Duration = Duration::from_secs(15);
+
+/// What is known of KVM and one kernel, for as long as the host runs: inside other virtual machines KVM may work for
+/// one kernel and stop for another, without a word, at some instruction of its boot.
+pub(crate) struct KvmAnswer {
+    file: PathBuf,
+    folder: Dir,
+    boot: String,
+    /// Guests that start at the same time ask once.
+    _lock: File,
+}
+
+impl KvmAnswer {
+    /// Opens the answer for a kernel; waits for another lab that is finding it out.
+    pub(crate) fn open(cache: &Cache, release: &str) -> Result<Self, Error> {
+        let lock = cache.lock()?;
+        let folder = Dir::open(&cache.folder("kvm")?)?;
+        let boot = Root::real().read_trimmed("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        Ok(Self { file: release.into(), folder, boot, _lock: lock })
+    }
+
+    /// Nothing if it was not asked since the host has booted; else why KVM does not run the kernel, or that it does.
+    pub(crate) fn known(&self) -> Option<Result<(), String>> {
+        let mut text = String::new();
+        self.folder.read(&self.file).ok()?.take(4096).read_to_string(&mut text).ok()?;
+        let (boot, why) = text.split_once('\n')?;
+        (boot == self.boot).then(|| if why.is_empty() { Ok(()) } else { Err(why.to_owned()) })
+    }
+
+    /// Keeps it.
+    pub(crate) fn keep(&self, answer: &Result<(), String>) -> Result<(), Error> {
+        let why = answer.as_ref().err().map_or("", String::as_str);
+        Ok(self.folder.replace(&self.file, format!("{}\n{why}", self.boot).as_bytes())?)
     }
 }
 
 /// Creates a paused machine with the host's processor and ends it. /dev/kvm and even KVM_CREATE_VM
 /// are not sufficient: inside other virtual machines some processor registers may not be settable,
 /// which shows when QEMU first sets them.
-fn probe(qemu: &Path) -> Result<(), String> {
+pub(crate) fn probe(qemu: &Path) -> Result<(), String> {
     let mut command = Command::new(qemu);
     command
         .args(["-accel", "kvm", "-cpu", "host", "-machine", "q35", "-m", "64", "-nodefaults"])
@@ -85,14 +111,28 @@ mod tests {
     }
 
     #[test]
-    fn kvm_is_used_if_a_machine_can_be_created_and_emulation_otherwise() {
-        let works = program("read line; [ \"$line\" = quit ]");
-        assert_eq!(choose(Accelerator::Auto, &works), Ok(CpuMode::Kvm));
+    fn a_machine_that_cannot_be_created_says_why() {
+        assert_eq!(probe(&program("read line; [ \"$line\" = quit ]")), Ok(()));
         let fails =
             program("echo 'qemu-system-x86_64: error: failed to set MSR 0x10a' >&2; exit 1");
-        assert_eq!(choose(Accelerator::Auto, &fails), Ok(CpuMode::Emulation));
-        let error = choose(Accelerator::Kvm, &fails).unwrap_err().to_string();
-        assert!(error.contains("failed to set MSR 0x10a") && error.contains("tcg"), "{error}");
-        assert_eq!(choose(Accelerator::Emulation, &fails), Ok(CpuMode::Emulation));
+        assert_eq!(probe(&fails), Err("error: failed to set MSR 0x10a".to_owned()));
+    }
+
+    #[test]
+    fn an_answer_holds_for_one_kernel_until_the_host_boots_again() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path());
+        let no = Err("it stopped".to_owned());
+        let answer = KvmAnswer::open(&cache, "6.1.0").unwrap();
+        assert_eq!(answer.known(), None);
+        answer.keep(&no).unwrap();
+        drop(answer);
+        assert_eq!(KvmAnswer::open(&cache, "6.1.0").unwrap().known(), Some(no));
+        let other = KvmAnswer::open(&cache, "6.12.9").unwrap();
+        assert_eq!(other.known(), None);
+        other.keep(&Ok(())).unwrap();
+        assert_eq!(other.known(), Some(Ok(())));
+        let later = KvmAnswer { boot: "another".to_owned(), ..other };
+        assert_eq!(later.known(), None);
     }
 }

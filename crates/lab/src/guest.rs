@@ -7,7 +7,7 @@ use assay_files::Dir;
 use assay_kernel::signal;
 use assay_run_folder::Guest;
 
-use crate::accelerator::{self, CpuMode};
+use crate::accelerator::{self, CpuMode, KvmAnswer, TRIAL};
 use crate::cache::{Cache, is_plain};
 use crate::disk_space::{DiskSpace, RESULTS};
 use crate::error::Error;
@@ -15,11 +15,11 @@ use crate::forward::{Forwarder, Watcher};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::process::{self, Process};
-use crate::running_guest::{Failure, RunningGuest};
+use crate::running_guest::{Failure, Progress, RunningGuest};
 use crate::script;
 use crate::shared_dir::SharedDir;
 use crate::spec::{Accelerator, GuestSpec};
-use crate::task::{GuestTask, ReadOnlyMount};
+use crate::task::{Argument, GuestTask, ReadOnlyMount};
 use crate::tool::{self, Tools};
 
 /// The result of a command in a guest.
@@ -74,20 +74,8 @@ fn attempts(
     forwarder: &mut Forwarder,
 ) -> Result<Ended, Error> {
     let prepared = Prepared::new(spec, task, cache, &mut |text| forwarder.remark(text))?;
-    let ended = prepared.attempt(prepared.runs, forwarder);
-    match ended {
-        // Inside other virtual machines KVM may fail at some instruction long after the start.
-        Err(failure)
-            if prepared.runs == CpuMode::Kvm
-                && spec.accelerator == Accelerator::Auto
-                && !failure.reached =>
-        {
-            let why = failure.error.what.lines().next().unwrap_or_default().to_owned();
-            forwarder.remark(&format!("KVM does not work here ({why}); continuing with emulation"));
-            prepared.attempt(CpuMode::Emulation, forwarder).map_err(|failure| failure.error)
-        }
-        ended => ended.map_err(|failure| failure.error),
-    }
+    let runs = prepared.cpu_mode(&mut |text| forwarder.remark(text))?;
+    prepared.attempt(runs, forwarder).map_err(|failure| failure.error)
 }
 
 /// Boots an interactive guest, ended with `exit` or Ctrl-D.
@@ -100,19 +88,20 @@ pub fn shell(
     let prepared = Prepared::new(spec, task, cache, remark)?;
     let mut shared = SharedDir::create(cache)?;
     let disks = Files::make(&mut shared, spec, task)?;
-    let guest = prepared.guest(prepared.runs);
+    let runs = prepared.cpu_mode(remark)?;
+    let guest = prepared.guest(runs);
     shared.put("init", script::INIT)?;
     shared.put("settings", &script::settings(spec, task, &guest.text()))?;
     shared.put("shell", SHELL)?;
     shared.make_executable("shell")?;
     remark(&format!("booting {}; `exit` ends it", guest.line()));
-    let arguments = prepared.machine(&shared, &disks, prepared.runs, true).arguments();
+    let arguments = prepared.machine(&shared, &disks, runs, true).arguments();
     let mut space = DiskSpace::new();
     let (virtme, qemu) = (&prepared.tools.virtme, &prepared.tools.qemu);
     let status =
         process::at_the_terminal(virtme, qemu, &arguments, &mut |pid| space.check(&shared, pid))?;
     if shared.read("reached").is_none() {
-        return Err(Failure::new("the guest did not come up", &shared, "", false).error);
+        return Err(Failure::new("the guest did not come up", &shared, "").error);
     }
     Ok(status.code().unwrap_or(1))
 }
@@ -121,6 +110,17 @@ pub fn shell(
 const SHELL: &str = "#!/bin/bash\ninteractive=yes\n. /run/assay/lab/init\n\
                      [ -f /run/assay/lab/notes ] && cat /run/assay/lab/notes\nexec bash -i\n";
 
+/// What a guest that only shows whether it boots prints is of no interest.
+struct Silent;
+
+impl Watcher for Silent {
+    fn output(&mut self, _: &[u8]) {}
+
+    fn errors(&mut self, _: &[u8]) {}
+
+    fn remark(&mut self, _: &str) {}
+}
+
 /// Everything determined before a guest's folder is created.
 struct Prepared<'p> {
     spec: &'p GuestSpec,
@@ -128,7 +128,6 @@ struct Prepared<'p> {
     cache: &'p Cache,
     tools: Tools,
     kernel: Kernel,
-    runs: CpuMode,
     /// The mounts of the task, and its directory.
     mounts: Vec<ReadOnlyMount>,
 }
@@ -155,9 +154,61 @@ impl<'p> Prepared<'p> {
         }
         let tools = Tools::find(cache)?;
         let kernel = Kernel::provide(&spec.kernel, cache, false, remark)?;
-        let runs = accelerator::choose(spec.accelerator, &tools.qemu)?;
         let mounts = task.mounts.iter().cloned().chain(script::directory(task)).collect();
-        Ok(Self { spec, task, cache, tools, kernel, runs, mounts })
+        Ok(Self { spec, task, cache, tools, kernel, mounts })
+    }
+
+    /// How the guest's processors are run: KVM where it runs this kernel, unless the user decides.
+    fn cpu_mode(&self, remark: &mut dyn FnMut(&str)) -> Result<CpuMode, Error> {
+        match self.spec.accelerator {
+            Accelerator::Emulation => Ok(CpuMode::Emulation),
+            Accelerator::Kvm => {
+                accelerator::probe(&self.tools.qemu).map(|()| CpuMode::Kvm).map_err(|why| {
+                    Error::new(format!("KVM does not work here: {why}"))
+                        .hint("omit --accelerator, or use --accelerator tcg for emulation")
+                })
+            }
+            Accelerator::Auto => Ok(match self.kvm_runs_it(remark)? {
+                Ok(()) => CpuMode::Kvm,
+                Err(why) => {
+                    remark(&format!("{} is emulated: no KVM ({why})", self.kernel.release));
+                    CpuMode::Emulation
+                }
+            }),
+        }
+    }
+
+    /// Whether KVM runs this kernel, or why not: asked once, with a guest that boots and ends.
+    fn kvm_runs_it(&self, remark: &mut dyn FnMut(&str)) -> Result<Result<(), String>, Error> {
+        if let Err(why) = accelerator::probe(&self.tools.qemu) {
+            return Ok(Err(why));
+        }
+        let kept = KvmAnswer::open(self.cache, &self.kernel.release)?;
+        if let Some(known) = kept.known() {
+            return Ok(known);
+        }
+        remark(&format!("asking whether KVM runs {}", self.kernel.release));
+        let spec = GuestSpec { timeout: TRIAL, ..GuestSpec::default() };
+        let task =
+            GuestTask { command: vec![Argument::Text("true".to_owned())], ..GuestTask::default() };
+        let trial = Prepared {
+            spec: &spec,
+            task: &task,
+            tools: self.tools.clone(),
+            kernel: self.kernel.clone(),
+            cache: self.cache,
+            mounts: Vec::new(),
+        };
+        let ended = trial.attempt(CpuMode::Kvm, &mut Forwarder::start(Silent));
+        if signal::interrupted_by().is_some() {
+            return Ok(Err("interrupted".to_owned()));
+        }
+        let answer = match ended {
+            Ok(_) => Ok(()),
+            Err(failure) => Err(failure.error.what.lines().next().unwrap_or_default().to_owned()),
+        };
+        kept.keep(&answer)?;
+        Ok(answer)
     }
 
     fn guest(&self, runs: CpuMode) -> Guest {
@@ -200,11 +251,13 @@ impl<'p> Prepared<'p> {
         shared.put("command", &script::command(&self.task.command))?;
         forwarder.remark(&format!("booting {}", guest.line()));
         let arguments = self.machine(&shared, &files, runs, false).arguments();
-        let process = Process::start(&self.tools.virtme, &self.tools.qemu, &arguments)?;
+        let qemu = shared.qemu(&self.tools.qemu)?;
+        let process = Process::start(&self.tools.virtme, &qemu, &arguments)?;
         let mut running = RunningGuest {
             shared: &shared,
             process,
             limit: self.spec.timeout,
+            progress: Progress::new(runs),
             began: Instant::now(),
             ready: None,
             stderr: String::new(),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use assay_files::search_path;
 use assay_kernel::child::{ExitWatch, ends_within};
-use assay_kernel::{Root, blocked};
+use assay_kernel::{Root, blocked, process};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::Error;
@@ -54,7 +54,10 @@ impl Process {
         qemu: &Path,
         arguments: &[OsString],
     ) -> Result<Self, Error> {
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        // A lab that is killed leaves no guest behind.
+        process::kill_with_starter(&mut command);
+        let mut child = command
             .arg("--qemu-bin")
             .arg(qemu)
             .args(arguments)
@@ -187,7 +190,7 @@ pub(crate) fn at_the_terminal(
         }
         if let Err(error) = check(child.id()) {
             // virtme-run has become QEMU, which restores the terminal on SIGTERM.
-            let _ = assay_kernel::process::send(child.id(), Signal::TERM);
+            let _ = process::send(child.id(), Signal::TERM);
             if !ends_within(&mut child, GRACE) {
                 let _ = child.kill();
                 ends_within(&mut child, AFTER_KILL);

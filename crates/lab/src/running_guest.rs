@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use assay_kernel::signal;
 
+use crate::accelerator::CpuMode;
 use crate::console;
 use crate::disk_space::DiskSpace;
 use crate::error::{Console, Error};
@@ -17,6 +18,11 @@ const TICK: Duration = Duration::from_millis(100);
 /// A boot takes 12 s under emulation on an idle machine, and much longer on a busy one.
 const BOOT: Duration = Duration::from_secs(600);
 
+/// How long a booting guest may print nothing. Emulated on a machine with 15 runnable tasks for each CPU it was 20 s at
+/// most.
+const SILENCE: Duration = Duration::from_secs(15);
+const SILENCE_EMULATED: Duration = Duration::from_secs(120);
+
 /// Time limit for powering off after the command has ended.
 const POWER_OFF: Duration = Duration::from_secs(60);
 
@@ -28,6 +34,7 @@ pub(crate) struct RunningGuest<'v> {
     pub(crate) shared: &'v SharedDir,
     pub(crate) process: Process,
     pub(crate) limit: Duration,
+    pub(crate) progress: Progress,
     pub(crate) began: Instant,
     /// Time until the command started.
     pub(crate) ready: Option<Duration>,
@@ -36,10 +43,34 @@ pub(crate) struct RunningGuest<'v> {
     pub(crate) space: DiskSpace,
 }
 
-/// A failed attempt, and whether the guest had booted.
+/// A failed attempt.
 pub(crate) struct Failure {
     pub(crate) error: Error,
-    pub(crate) reached: bool,
+}
+
+/// Whether a guest gets on with its boot: it prints what it does.
+pub(crate) struct Progress {
+    printed: u64,
+    since: Instant,
+    patience: Duration,
+}
+
+impl Progress {
+    pub(crate) fn new(runs: CpuMode) -> Self {
+        let patience = match runs {
+            CpuMode::Kvm => SILENCE,
+            CpuMode::Emulation => SILENCE_EMULATED,
+        };
+        Self { printed: 0, since: Instant::now(), patience }
+    }
+
+    /// Notes how much was printed so far, and returns whether nothing new came for too long.
+    fn has_stopped(&mut self, printed: u64) -> bool {
+        if printed != self.printed {
+            (self.printed, self.since) = (printed, Instant::now());
+        }
+        self.since.elapsed() > self.patience
+    }
 }
 
 impl RunningGuest<'_> {
@@ -127,7 +158,7 @@ impl RunningGuest<'_> {
     }
 
     /// Why the guest must be ended, if it must.
-    fn timeout_reason(&self) -> Option<String> {
+    fn timeout_reason(&mut self) -> Option<String> {
         let elapsed = self.began.elapsed();
         let reached = self.shared.read("reached").is_some();
         if !reached && self.stderr.contains("KVM internal error") {
@@ -141,7 +172,17 @@ impl RunningGuest<'_> {
                 format!("the guest did not boot within the time limit of {seconds} s")
             });
         }
-        (!reached && elapsed > BOOT).then(|| {
+        if reached {
+            return None;
+        }
+        let console = self.shared.console().metadata().map_or(0, |file| file.len());
+        if self.progress.has_stopped(console + self.stderr.len() as u64) {
+            let patience = self.progress.patience.as_secs();
+            return Some(format!(
+                "the guest stopped booting: it has printed nothing for {patience} s"
+            ));
+        }
+        (elapsed > BOOT).then(|| {
             format!("the guest did not reach the lab's init step within {} s", BOOT.as_secs())
         })
     }
@@ -168,13 +209,12 @@ impl RunningGuest<'_> {
     }
 
     fn failure(&self, what: &str) -> Failure {
-        let reached = self.shared.read("reached").is_some();
-        Failure::new(what, self.shared, &self.stderr, reached)
+        Failure::new(what, self.shared, &self.stderr)
     }
 }
 
 impl Failure {
-    pub(crate) fn new(what: &str, shared: &SharedDir, stderr: &str, reached: bool) -> Self {
+    pub(crate) fn new(what: &str, shared: &SharedDir, stderr: &str) -> Self {
         let tail = console::tail(&shared.console(), stderr);
         let log = shared.keep_console();
         let hint = if what.contains("time limit") {
@@ -183,14 +223,13 @@ impl Failure {
             "`assay lab shell` with the same options opens a shell in the guest"
         };
         let error = Error::new(what).console(Console { log, tail }).hint(hint);
-        Self { error, reached }
+        Self { error }
     }
 }
 
 impl From<Error> for Failure {
-    /// A failure of the host, which another accelerator would not fix.
     fn from(error: Error) -> Self {
-        Self { error, reached: true }
+        Self { error }
     }
 }
 
@@ -231,6 +270,7 @@ mod tests {
             shared: &shared,
             process: Process::start(&machine, Path::new("qemu"), &[]).unwrap(),
             limit: Duration::from_secs(1),
+            progress: Progress::new(CpuMode::Emulation),
             began: Instant::now(),
             ready: None,
             stderr: String::new(),

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use assay_escape::shell_word;
 use assay_files::{Budget, Dir};
 use assay_kernel::filesystem;
 use assay_units::Bytes;
@@ -28,6 +29,9 @@ pub(crate) struct SharedDir {
 
 /// Space on the file system that is left to others. It is more than a guest writes between two checks.
 pub(crate) const RESERVE: u64 = 512 << 20;
+
+/// Of util-linux; asks for a signal when the parent ends (2.33).
+const SETPRIV: &str = "/usr/bin/setpriv";
 
 /// Name of the lock file.
 const ALIVE: &str = "alive";
@@ -79,6 +83,20 @@ impl SharedDir {
     /// Writes a file into the shared folder.
     pub(crate) fn put(&self, name: &str, text: &str) -> Result<(), Error> {
         Ok(self.share.replace(name, text.as_bytes())?)
+    }
+
+    /// A program that becomes QEMU, and ends with virtme-run, which stays between it and the lab.
+    pub(crate) fn qemu(&self, qemu: &Path) -> Result<PathBuf, Error> {
+        if !Path::new(SETPRIV).exists() {
+            return Ok(qemu.to_owned());
+        }
+        let path = self.folder.join("qemu");
+        let (setpriv, qemu) = (shell_word(SETPRIV), shell_word(&qemu.to_string_lossy()));
+        let text = format!("#!/bin/sh\nexec {setpriv} --pdeathsig KILL -- {qemu} \"$@\"\n");
+        self.dir.replace("qemu", text.as_bytes())?;
+        let changed = self.dir.read("qemu")?.set_permissions(Permissions::from_mode(0o700));
+        changed.map_err(|cause| Error::file("change", &path, &cause))?;
+        Ok(path)
     }
 
     /// Makes a file executable for the guest.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use super::{Host, script};
+use super::{Host, RELEASE, script};
 
 /// Finds the folders that the lab shares with the guest, and the file of the console.
 const PLAYER: &str = r#"for word in "$@"; do
@@ -95,4 +95,27 @@ fn a_guest_that_fills_the_disk_of_its_host_is_ended_with_the_remedy() {
         host.refuses(&["exec", "--timeout", "900s", "--", "true"], &says);
         assert!(begun.elapsed() < Duration::from_secs(600), "{:?}", begun.elapsed());
     }
+}
+
+/// Inside other virtual machines KVM may stop at some instruction of a kernel's boot, without a word.
+#[test]
+fn kvm_that_hangs_is_asked_once_and_the_guest_is_emulated() {
+    let host = played(
+        "case \"$*\" in *--disable-kvm*) ;; *) sleep 1000 ;; esac
+         : >\"$share/reached\"; : >\"$share/ready\"; echo 0 >\"$share/exit\"",
+    );
+    host.program("qemu-system-x86_64", "read line");
+    let says = format!(
+        "{RELEASE} is emulated: no KVM (the guest did not boot within the time limit of 15 s)"
+    );
+    let begun = Instant::now();
+    let first = host.lab(&["exec", "--", "true"]);
+    first.assert_code(0);
+    first.assert_says(&["asking whether KVM runs", &says]);
+    let asked = begun.elapsed();
+    assert!(asked < Duration::from_secs(60), "{asked:?}");
+    let begun = Instant::now();
+    let second = host.lab(&["exec", "--", "true"]);
+    second.assert_says(&[&says]);
+    assert!(!second.stderr.contains("asking") && begun.elapsed() < asked, "{}", second.stderr);
 }
