@@ -1,12 +1,15 @@
 //! All steps before the first change of the host: facts, plan, and a new run folder.
 
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use assay_facts::HostFacts;
 use assay_files::Trust;
 use assay_host::scratch::with_spare;
 use assay_host::{gather, locate_tools, unfinished};
 use assay_kernel::filesystem::free_space;
+use assay_kernel::signal;
 use assay_plan::{
     Plan, Predictions, Refusal, Shard, Trial, plan_with, prediction_commands, required_programs,
 };
@@ -43,11 +46,14 @@ pub struct RunOptions {
     pub predict: bool,
     /// The part of the trials to run; all without one.
     pub shard: Option<Shard>,
+    /// How long to wait for a run in progress to end, instead of being refused.
+    pub wait: Duration,
 }
 
 /// Plans a study for this host and creates its run folder. The result can be executed.
 ///
 /// ```no_run
+/// use std::time::Duration;
 /// use assay_files::Trust;
 /// use assay_session::{
 ///     Context, Destination, RunOptions, StudyChoice, Transcript, conclude, execute, load, prepare,
@@ -55,7 +61,8 @@ pub struct RunOptions {
 /// let context = Context::of_this_host(vec!["my-program".to_owned()]);
 /// let mut observer = Transcript::default();
 /// let destination = Destination { out: Some("run-1".into()), trust: Trust::Checked };
-/// let options = RunOptions { destination, predict: false, shard: None };
+/// let options =
+///     RunOptions { destination, predict: false, shard: None, wait: Duration::ZERO };
 /// let loaded = load(&StudyChoice::named("io-weight"))?;
 /// let request = prepare(&context, loaded, &options, &mut observer)?;
 /// let finished = execute(&context, &request, &mut observer)?;
@@ -73,6 +80,7 @@ pub fn prepare(
     options: &RunOptions,
     observer: &mut dyn Observer,
 ) -> Result<Request, Error> {
+    await_others(context, options.wait, observer)?;
     let seed = loaded.seed();
     let facts = facts_for(context, &loaded.study)?;
     let loaded = replace_loop(context, loaded, &facts, observer);
@@ -239,6 +247,34 @@ pub fn refuse_without_room(plan: &mut Plan, folder: &Path) {
     }
 }
 
+/// Waits until no other run is in progress, for at most `patience`; then it is refused like any other.
+fn await_others(
+    context: &Context,
+    patience: Duration,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let end = Instant::now() + patience;
+    let mut said = false;
+    while Instant::now() < end && signal::interrupted_by().is_none() {
+        let runs = unfinished(&context.state_dir).map_err(Error::host)?;
+        let Some(first) = runs.iter().find(|run| run.live) else { break };
+        if !said {
+            observer.message(&format!("waiting until run {} is over", first.run_id));
+            said = true;
+        }
+        sleep(LOOK);
+    }
+    match signal::interrupted_by() {
+        Some(signal) if said => {
+            Err(Error::ended(Code::Interrupted).note(format!("interrupted by {signal}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How often a run looks whether another one is over.
+const LOOK: Duration = Duration::from_millis(200);
+
 /// Refuses to run while an earlier run is not restored: its leftovers would be mistaken for the host's
 /// own state.
 fn refuse_if_unfinished(context: &Context) -> Result<(), Error> {
@@ -246,7 +282,7 @@ fn refuse_if_unfinished(context: &Context) -> Result<(), Error> {
     let Some(first) = runs.first() else { return Ok(()) };
     Err(Error::host(match first.live {
         true => format!(
-            "run {} is in progress{}\n  hint: wait until it is over",
+            "run {} is in progress{}\n  hint: wait until it is over, or run with `--wait`",
             first.run_id,
             first.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
         ),

@@ -1,6 +1,7 @@
 //! `assay run`
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use assay_runner::Request;
 use assay_session::{
@@ -14,6 +15,7 @@ use crate::command::export::{finish_live, start_live};
 use crate::command::judge::show;
 use crate::for_ci::CiArguments;
 use crate::observer::{Terminal, load, this_host};
+use crate::parsers::duration_in;
 use crate::shared_arguments::{StudyArguments, TrustArguments};
 
 /// Arguments of `assay run`.
@@ -39,6 +41,9 @@ pub(crate) struct RunArguments {
     /// several parts are left out
     #[arg(long, value_name = "K/N", alias = "slice")]
     shard: Option<assay_plan::Shard>,
+    /// Wait until a run in progress is over, at most this long [default: 1 h]
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "1h", value_parser = patience)]
+    wait: Option<Duration>,
     #[command(flatten)]
     ci: CiArguments,
     /// Compare with this run afterwards; exit code 1 also for a regression
@@ -50,6 +55,10 @@ pub(crate) struct RunArguments {
     /// Write the exit code and all errors as JSON to this file at the end
     #[arg(long, value_name = "FILE")]
     errors_json: Option<PathBuf>,
+}
+
+fn patience(text: &str) -> Result<Duration, String> {
+    duration_in(text, Duration::from_secs(1).., "waiting takes at least 1 s")
 }
 
 /// Runs a study from its file to its verdict.
@@ -80,6 +89,7 @@ fn carry_out(
         destination: arguments.trust.destination(arguments.out.as_deref()),
         predict: arguments.predict,
         shard: arguments.shard,
+        wait: arguments.wait.unwrap_or(Duration::ZERO),
     };
     let request = prepare(&context, loaded, &options, observer)?;
     let live = arguments.live_jsonl.as_deref();

@@ -6,10 +6,11 @@ use rustix::process::Signal;
 
 use crate::bench::Bench;
 use crate::halt::{Moment, run_until};
+use crate::running::Running;
 use crate::study::Weights;
 
 fn kill_and_restore(test: &str, moment: Moment) {
-    let Some(bench) = Bench::on_busy_host(test) else { return };
+    let Some(bench) = Bench::on_host(test) else { return };
     let run = run_until(&bench, moment);
     run.kill();
 
@@ -68,7 +69,7 @@ fn a_run_killed_while_workloads_are_stopped_is_restored() {
 
 #[test]
 fn restore_and_a_second_run_leave_a_run_in_progress_alone() {
-    let Some(bench) = Bench::on_busy_host("restore beside a run in progress") else { return };
+    let Some(bench) = Bench::on_host("restore beside a run in progress") else { return };
     let run = run_until(&bench, Moment::Run);
     let mut command = bench.program();
     let beside = command.arg("restore").output().unwrap();
@@ -80,9 +81,22 @@ fn restore_and_a_second_run_leave_a_run_in_progress_alone() {
     assert_eq!(second.status.code(), Some(4));
     let stderr = String::from_utf8(second.stderr).unwrap();
     assert!(stderr.contains("is in progress (process "), "{stderr}");
-    assert!(!bench.path("second").exists());
+    assert!(!bench.path("second").exists() && stderr.contains("`--wait`"), "{stderr}");
     assert!(!crate::running::processes_in(bench.folder()).is_empty(), "workloads go on");
+    let mut queued = bench.program();
+    queued.arg("run").arg(bench.path("study.toml")).args([
+        "--out",
+        "third",
+        "--at-most",
+        "1s",
+        "--wait",
+    ]);
+    let output = bench.path("output");
+    std::fs::create_dir(&output).unwrap();
+    let mut queued = Running::start(queued, &output, bench.path("third"));
+    queued.wait_until("its place in the queue", |run| run.stderr().contains("waiting until run "));
     run.signal(Signal::TERM);
     run.end(Duration::from_secs(60)).assert_code(130);
+    queued.end(Duration::from_secs(60)).assert_verdict();
     bench.assert_host_is_as_before("interrupted");
 }

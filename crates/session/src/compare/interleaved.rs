@@ -1,5 +1,7 @@
 //! Both sides of a comparison in one run, interleaved.
 
+use std::time::Duration;
+
 use assay_compare::Terms;
 use assay_study::Order;
 use assay_verdict::RunComparison;
@@ -123,7 +125,7 @@ pub fn compare_interleaved(
     let loaded = load(&what.choice())?;
     observer.findings(&loaded.findings);
     let destination = what.destination.clone();
-    let options = RunOptions { destination, predict: false, shard: None };
+    let options = RunOptions { destination, predict: false, shard: None, wait: Duration::ZERO };
     let request = prepare(context, loaded, &options, observer)?;
     let finished = execute(context, &request, observer)?;
     let ended = conclude(&request, &finished, observer);

@@ -5,14 +5,14 @@ use std::path::Path;
 use assay_exec::{Leftover, Request};
 use assay_host::gather;
 use assay_kernel::Root;
-use assay_test_support::{HostLock, Need, host_lock, skip};
+use assay_test_support::{HostLock, Need, host_alone, skip};
 
 /// A weight that leaves little to processes outside the groups of the test.
 pub(crate) const HEAVY: &str = "cpu.weight=10000";
 
 /// The lock of a test on two CPUs.
 pub(crate) fn lock(test: &str) -> Option<HostLock> {
-    let lock = host_lock(test, &[Need::Controller("cpu")])?;
+    let lock = host_alone(test, &[Need::Controller("cpu")])?;
     let cpus = gather(&Root::real()).unwrap().cpus.online;
     if cpus.contains(0) && cpus.contains(1) {
         return Some(lock);
