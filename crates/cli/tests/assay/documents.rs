@@ -63,7 +63,7 @@ impl<'b> Documents<'b> {
             Ok(python) => python,
             Err(why) => return skip("documents by their schemas", &why),
         };
-        let script = root().join("python/tests/documents.py");
+        let script = root().join("crates/cli/tests/python/documents.py");
         let ended =
             Command::new(python).arg(script).arg(self.bench.path("documents")).output().unwrap();
         let error = String::from_utf8_lossy(&ended.stderr);
@@ -181,7 +181,7 @@ fn documents_of_recorded_runs_follow_their_schemas() {
 #[test]
 fn documents_of_commands_that_need_root_follow_their_schemas() {
     let needs = [Need::Loop, Need::Bfq, Need::Controller("io"), Need::Controller("cpu")];
-    let Some(bench) = Bench::busy_with("documents by their schemas", &needs) else { return };
+    let Some(bench) = Bench::with("documents by their schemas", &needs) else { return };
     let mut documents = Documents::new(&bench);
     let limits = ["exec", "--set", "memory.max=64M", "--set", "pids.max=20", "--json"];
     documents.printed("exec", &[&limits[..], &["--", "true"]].concat(), &[0]);

@@ -3,7 +3,7 @@
 
 mod by_hand;
 mod made_up;
-mod python_package;
+mod other_tools;
 
 use std::fs;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub(crate) fn python() -> Result<PathBuf, String> {
 
 #[test]
 fn a_real_run_is_exported_in_every_format_and_the_guide_runs_on_it() {
-    let Some(bench) = Bench::on_busy_host("exporting a run") else { return };
+    let Some(bench) = Bench::on_host("exporting a run") else { return };
     let study = Weights { groups: 2, ..Weights::small() }.text();
     let study = bench.write("study.toml", &study);
     let ended = bench.run(&study, &["--live-jsonl", "live.jsonl", "--repeats", "2"]);

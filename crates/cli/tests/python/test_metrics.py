@@ -22,7 +22,7 @@ try:
 except ImportError:
     raise unittest.SkipTest("no prometheus_client; `scripts/setup report` installs it") from None
 
-TREE = Path(__file__).parents[2]
+TREE = Path(__file__).parents[4]
 PROGRAM = os.environ["ASSAY_PROGRAM"]
 PATIENCE_S = 60.0
 

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-TREE = Path(__file__).parents[2]
+TREE = Path(__file__).parents[4]
 CAPTURED = Path(__file__).parent / "captured"
 
 try:

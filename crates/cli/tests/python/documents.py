@@ -11,7 +11,7 @@ from typing import Any
 
 import fastjsonschema
 
-SCHEMAS = Path(__file__).parents[2] / "docs/schema"
+SCHEMAS = Path(__file__).parents[4] / "docs/schema"
 
 
 def closed(schema: Any) -> Any:
