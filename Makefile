@@ -18,6 +18,7 @@ test: setup
 
 # Tests without root, network and guests, for frequent use.
 test-quick:
+	@scripts/setup runner
 	@scripts/test --quick $(if $(ONLY),--only '$(ONLY)')
 
 # Fuzzes every reader of external input for TIME seconds each (CONTRIBUTING.md):

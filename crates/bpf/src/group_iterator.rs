@@ -165,7 +165,7 @@ mod tests {
     use std::process::Command;
 
     use assay_kernel::anonymous_memory::page_size;
-    use assay_test_support::{Need, busy_host_lock, skip};
+    use assay_test_support::{Need, host_lock, skip};
 
     use super::*;
 
@@ -201,7 +201,7 @@ mod tests {
     fn groups_have_the_numbers_of_their_files() {
         const NAME: &str = "groups_have_the_numbers_of_their_files";
         let root = Root::real();
-        let Some(_lock) = busy_host_lock(NAME, &[Need::Controller("memory")]) else { return };
+        let Some(_lock) = host_lock(NAME, &[Need::Controller("memory")]) else { return };
         for (controller, file, counters, scale) in [
             ("cpuacct", "cpuacct.usage", Counters::CpuTime, 1),
             ("memory", "memory.max_usage_in_bytes", Counters::Memory, page_size() as u64),
@@ -242,7 +242,7 @@ mod tests {
     fn a_group_that_appears_later_is_found() {
         const NAME: &str = "a_group_that_appears_later_is_found";
         let root = Root::real();
-        let Some(_lock) = busy_host_lock(NAME, &[Need::Controller("memory")]) else { return };
+        let Some(_lock) = host_lock(NAME, &[Need::Controller("memory")]) else { return };
         let Some(top) = directory(&root, "cpuacct") else {
             return skip(NAME, "no cgroup v1 hierarchy of cpuacct");
         };

@@ -15,7 +15,7 @@ use assay_kernel::Root;
 use assay_kernel::affinity::{allowed_cpus, bind_self};
 use assay_sample::contention::ContentionWatch;
 use assay_sample::waits::CpuHierarchy;
-use assay_test_support::{Need, host_lock};
+use assay_test_support::{Need, host_alone};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A group with two children, in each of which one thread computes on CPU 0. All of it goes with this value.
@@ -132,7 +132,7 @@ fn seen(level: &Level, watch: &mut ContentionWatch, cells: usize) -> LevelAnswer
 /// Time in which a switch was hidden goes to who ran, or is counted as unknown; never to somebody else.
 #[test]
 fn time_around_hidden_switches_goes_to_who_ran() {
-    let Some(_lock) = host_lock("hidden switches", &[Need::Controller("cpu")]) else { return };
+    let Some(_lock) = host_alone("hidden switches", &[Need::Controller("cpu")]) else { return };
     let level = Level::make("hidden");
     let mut watch = level.watch();
     let (first, before) = (watch.look().unwrap(), level.ran());
@@ -166,7 +166,7 @@ fn time_around_hidden_switches_goes_to_who_ran() {
 /// A group that goes to sleep unseen does not seem to wait for a CPU for ever after.
 #[test]
 fn a_group_that_went_unseen_is_not_taken_for_one_that_waits() {
-    let Some(_lock) = host_lock("groups that go unseen", &[Need::Controller("cpu")]) else {
+    let Some(_lock) = host_alone("groups that go unseen", &[Need::Controller("cpu")]) else {
         return;
     };
     let level = Level::make("unseen");

@@ -13,13 +13,13 @@ use assay_facts::Hierarchy;
 use assay_host::gather;
 use assay_kernel::{Root, affinity};
 use assay_sample::waits::{CpuHierarchy, WaitWatch};
-use assay_test_support::{HostLock, Need, host_lock, skip};
+use assay_test_support::{HostLock, Need, host_alone, skip};
 
 /// How long groups are watched.
 const LENGTH: Duration = Duration::from_secs(3);
 
 fn lock(test: &str) -> Option<HostLock> {
-    host_lock(test, &[Need::Controller("cpu")])
+    host_alone(test, &[Need::Controller("cpu")])
 }
 
 fn path(name: &str) -> String {

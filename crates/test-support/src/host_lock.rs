@@ -1,10 +1,8 @@
-//! Serialises tests that use the host, and counts skipped tests with the reason, so that they never count as
-//! passed.
+//! Orders tests that use the host, and counts skipped tests with the reason, so that they never count as passed.
 //!
-//! `assay-suite` runs every test binary twice. In the first pass tests that need the host are only recorded,
-//! so that all others can run in parallel; in the second pass the recorded ones run one after another. A test
-//! that never needs the host runs in the first pass only. Under plain `cargo test` a lock serialises the
-//! tests.
+//! cargo-nextest runs each test in a process of its own, and `.config/nextest.toml` says which may run at the same
+//! time. The lock holds that against a second suite on the same machine and against `cargo test`, whose tests share a
+//! process.
 
 use std::env;
 use std::fs::File;
@@ -14,7 +12,8 @@ use std::sync::OnceLock;
 use std::thread;
 
 use assay_facts::{Available, HostFacts};
-use assay_kernel::{Root, filesystem};
+use assay_kernel::Root;
+use rustix::fs::{FlockOperation, flock};
 
 /// A requirement of a test on the host, besides root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,109 +28,77 @@ pub enum Need {
     Tool(&'static str),
 }
 
-/// Held by the one test that currently changes the host, across all crates.
+/// Held by a test while it uses the host.
 #[derive(Debug)]
 pub struct HostLock {
     _lock: File,
 }
 
-/// What may run at the same time as a test with the host lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Parallel {
-    /// Nothing: the test measures.
-    Nothing,
-    /// Tests that only compute.
-    Computing,
-    /// All tests except those that measure: the test uses its own guest or root, and does not use the host.
-    All,
+/// Waits until this test may measure on the host, with no other test running; `None`, after counting it as skipped, if
+/// the host lacks a requirement.
+#[must_use]
+pub fn host_alone(test: &str, needs: &[Need]) -> Option<HostLock> {
+    assert!(
+        is_alone(),
+        "a test that takes the host alone is in the group `alone` of .config/nextest.toml"
+    );
+    take(test, needs, FlockOperation::LockExclusive)
 }
 
-impl Parallel {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Nothing => "quiet",
-            Self::Computing => "busy",
-            Self::All => "guest",
-        }
-    }
+/// Whether no other test of this suite runs.
+pub(crate) fn is_alone() -> bool {
+    env::var("NEXTEST_TEST_GROUP").map_or(true, |group| group == "alone")
 }
 
-/// Waits until this test may change the host, with nothing else running that `assay-suite` started; `None`,
-/// after counting it as skipped, if the host lacks a requirement.
+/// The same for a test that changes the host, or compares it before and after, but whose result others cannot change:
+/// other tests may run at the same time.
 #[must_use]
 pub fn host_lock(test: &str, needs: &[Need]) -> Option<HostLock> {
-    take(test, needs, Parallel::Nothing)
+    let has_own_process = env::var_os("NEXTEST").is_some();
+    let operation = match has_own_process {
+        true => FlockOperation::LockShared,
+        false => FlockOperation::LockExclusive,
+    };
+    take(test, needs, operation)
 }
 
-/// The same for a test whose result does not depend on a busy CPU: tests that only compute may run at the
-/// same time.
-#[must_use]
-pub fn busy_host_lock(test: &str, needs: &[Need]) -> Option<HostLock> {
-    take(test, needs, Parallel::Computing)
-}
-
-fn take(test: &str, needs: &[Need], parallel: Parallel) -> Option<HostLock> {
-    if is_deferred(parallel) {
+fn take(test: &str, needs: &[Need], operation: FlockOperation) -> Option<HostLock> {
+    if is_quick(test) {
         return None;
     }
     if let Some(reason) = why_not(needs) {
         skip(test, &reason);
         return None;
     }
-    Some(wait())
+    let lock = File::options().create(true).append(true).open("/tmp/assay-tests.lock").unwrap();
+    rustix::io::retry_on_intr(|| flock(&lock, operation)).unwrap();
+    Some(HostLock { _lock: lock })
 }
 
-fn wait() -> HostLock {
-    let path = Path::new("/tmp/assay-tests.lock");
-    let lock = File::options().create(true).append(true).open(path).unwrap();
-    filesystem::lock(&lock, path).unwrap();
-    HostLock { _lock: lock }
-}
-
-/// Calls `look` while no test holds the host. Every test restores the host, so two such calls must see the
-/// same state, however many tests ran in between.
-pub fn with_host_lock<T>(look: impl FnOnce() -> T) -> T {
-    let _lock = wait();
-    look()
-}
-
-/// Whether a test that has a guest, and needs only the host's CPUs, is deferred; it then returns at once.
-/// Such tests run at the same time as all others except those that measure.
+/// Whether only tests run that need no root, network or guest (`make test-quick`); then this one counts as skipped.
 #[must_use]
-pub fn is_for_guests() -> bool {
-    is_deferred(Parallel::All)
-}
-
-/// The same for a test that does not change the host either, but takes long or needs more than this clone.
-#[must_use]
-pub fn is_for_later() -> bool {
-    is_deferred(Parallel::All)
-}
-
-/// Records a test that needs the host, by the name of its libtest thread, if `assay-suite` requests it.
-fn is_deferred(parallel: Parallel) -> bool {
-    let Some(path) = env::var_os("ASSAY_TEST_LATER") else { return false };
-    append(Path::new(&path), &format!("{} {}", parallel.word(), name_of_test()));
-    true
-}
-
-fn name_of_test() -> String {
-    let thread = thread::current();
-    thread.name().expect("the lock is taken in libtest's thread of the test").to_owned()
+pub fn is_quick(test: &str) -> bool {
+    let quick = env::var_os("ASSAY_TEST_QUICK").is_some();
+    if quick {
+        skip(test, "needs the host, a guest or a network: `make test`");
+    }
+    quick
 }
 
 /// Reports that a test, or a part of it, did not run and why; `make test` adds these up.
 pub fn skip(test: &str, reason: &str) {
     eprintln!("SKIPPED {test}: {reason}");
     if let Some(path) = env::var_os("ASSAY_TEST_SKIPS") {
-        append(Path::new(&path), &format!("{} {test}: {reason}", name_of_test()));
+        // A single write, so that lines of several processes do not mix.
+        let mut file = File::options().create(true).append(true).open(path).unwrap();
+        file.write_all(format!("{} {test}: {reason}\n", name_of_test()).as_bytes()).unwrap();
     }
 }
 
-/// Appends with a single write, so that lines of several processes do not mix.
-fn append(path: &Path, line: &str) {
-    let mut file = File::options().create(true).append(true).open(path).unwrap();
-    file.write_all(format!("{line}\n").as_bytes()).unwrap();
+fn name_of_test() -> String {
+    env::var("NEXTEST_TEST_NAME").unwrap_or_else(|_| {
+        thread::current().name().expect("a test has a thread of its own").to_owned()
+    })
 }
 
 /// Cached: the answer does not change while tests run, and determining it starts a dozen programs.

@@ -1,4 +1,6 @@
-//! A snapshot of everything on the host that a run may change, for byte-by-byte comparison.
+//! A snapshot of what a test may have changed on the host, for byte-by-byte comparison. Other programs, among them
+//! other tests, make groups, loop devices, mounts and processes meanwhile: what is not the test's own (`own`) does
+//! not count.
 
 mod groups;
 mod settings;
@@ -8,21 +10,27 @@ use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::host_lock::is_alone;
+use crate::own;
 
 /// Names and contents. Items without content have an empty one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSnapshot {
     items: BTreeMap<String, String>,
-    /// Groups of other programs, which may come and go at any time (sessions, timers, containers) but must
-    /// not change.
-    foreign_groups: BTreeMap<String, String>,
     folders: Vec<PathBuf>,
 }
 
+/// How long a loop device that is neither attached nor removed may stay: another test may be making or removing it,
+/// under the number of one that this test has removed.
+const BETWEEN: Duration = Duration::from_secs(2);
+
 impl HostSnapshot {
-    /// The whole host as far as Assay writes to it: block devices with every attribute of their queues, loop
-    /// devices and their nodes, null block devices, mounts, swap, modules, sysctls and the other settings of
-    /// `settings.rs`, the groups of every hierarchy with their settings, and processes in groups of Assay.
+    /// The host as far as a test writes to it: the queues of its disks, sysctls and the other settings of `settings.rs`,
+    /// the root group of every hierarchy; and of loop devices, mounts, groups with their settings and processes the
+    /// test's own.
     pub fn take() -> Self {
         Self::take_with(&[])
     }
@@ -32,11 +40,9 @@ impl HostSnapshot {
     pub fn take_with(folders: &[&Path]) -> Self {
         let mut snapshot = Self {
             items: BTreeMap::new(),
-            foreign_groups: BTreeMap::new(),
             folders: folders.iter().map(|folder| (*folder).to_owned()).collect(),
         };
         snapshot.take_disks();
-        snapshot.take_nodes();
         snapshot.take_mounts();
         snapshot.take_settings();
         snapshot.take_groups();
@@ -59,7 +65,19 @@ impl HostSnapshot {
     #[must_use]
     pub fn differences_since(before: &Self) -> String {
         let folders: Vec<&Path> = before.folders.iter().map(PathBuf::as_path).collect();
-        differences(before, &Self::take_with(&folders))
+        let begun = Instant::now();
+        loop {
+            let after = Self::take_with(&folders);
+            let differences = differences(before, &after);
+            let between = after
+                .items
+                .iter()
+                .any(|(name, state)| state == BARE && !before.items.contains_key(name));
+            if !between || begun.elapsed() > BETWEEN {
+                return differences;
+            }
+            sleep(Duration::from_millis(20));
+        }
     }
 
     /// Fails with what was added, removed or changed since `before`, one line each.
@@ -81,10 +99,12 @@ impl HostSnapshot {
 
     fn take_disks(&mut self) {
         for disk in entries(Path::new("/sys/block")) {
-            if is_loop_of_other_process(&disk) {
-                continue;
-            }
-            self.note(&disk, String::new());
+            let state = match Whose::of(&disk) {
+                Whose::Other => continue,
+                Whose::Bare => BARE.to_owned(),
+                Whose::Hosts | Whose::Own => String::new(),
+            };
+            self.note(&disk, state);
             self.take_files_below(&disk.join("queue"));
             self.take_files_below(&disk.join("loop"));
             for inside in entries(&disk).into_iter().filter(|path| path.join("partition").exists())
@@ -92,7 +112,12 @@ impl HostSnapshot {
                 self.note(&inside, String::new());
             }
         }
-        self.take_files_below(Path::new("/sys/kernel/config/nullb"));
+        for device in entries(Path::new("/sys/kernel/config/nullb")) {
+            if own::has(&device.to_string_lossy()) {
+                self.note(&device, String::new());
+                self.take_files_below(&device);
+            }
+        }
     }
 
     fn take_files_below(&mut self, directory: &Path) {
@@ -106,19 +131,14 @@ impl HostSnapshot {
         }
     }
 
-    fn take_nodes(&mut self) {
-        for path in entries(Path::new("/dev")) {
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-            let counts = name.starts_with("loop") || name.starts_with("nullb");
-            if counts && !is_loop_of_other_process(&Path::new("/sys/block").join(name)) {
-                self.note(&path, String::new());
-            }
-        }
-    }
-
+    /// Mounts of the test's own disks or in its own folders, each with how often it is there.
     fn take_mounts(&mut self) {
-        for (number, line) in mounts().lines().enumerate() {
-            self.items.insert(format!("mount {number:03}: {line}"), String::new());
+        for line in mounts().lines() {
+            let is_own =
+                line.split(' ').take(2).any(|place| own::has(place) || is_on_own_loop(place));
+            if is_own {
+                self.items.entry(format!("mount: {line}")).or_default().push('x');
+            }
         }
     }
 
@@ -149,7 +169,7 @@ impl HostSnapshot {
             }
             let groups = fs::read_to_string(process.join("cgroup")).unwrap_or_default();
             let directory = fs::read_link(process.join("cwd")).unwrap_or_default();
-            let is_ours = groups.contains("/assay") && !groups::is_of_other_process(&groups);
+            let is_ours = groups.lines().any(own::has);
             if is_ours || self.folders.iter().any(|folder| directory.starts_with(folder)) {
                 let command = fs::read_to_string(process.join("comm")).unwrap_or_default();
                 self.note(&process, command);
@@ -158,13 +178,45 @@ impl HostSnapshot {
     }
 }
 
-/// Whether the image of a loop device belongs to another running Assay (`assay-NAME-PID.img`), which may be
-/// used manually while tests run.
-fn is_loop_of_other_process(disk: &Path) -> bool {
-    let image = fs::read_to_string(disk.join("loop/backing_file")).unwrap_or_default();
-    let image = Path::new(image.trim_end_matches([' ', '\n']));
-    let stem = image.file_stem().unwrap_or_default().to_string_lossy();
-    groups::is_of_other_process(&stem)
+/// Whose a disk is.
+enum Whose {
+    /// The machine's, which stays.
+    Hosts,
+    /// The test's.
+    Own,
+    /// A loop device that a program of the test has recorded, without an image.
+    Bare,
+    Other,
+}
+
+/// The state of a bare loop device.
+const BARE: &str = "without an image";
+
+impl Whose {
+    fn of(disk: &Path) -> Self {
+        let name = disk.file_name().unwrap_or_default().to_string_lossy();
+        let Some(number) = name.strip_prefix("loop").and_then(|digits| digits.parse().ok()) else {
+            let mapped = fs::read_to_string(disk.join("dm/name")).unwrap_or_default();
+            return match own::has(&mapped) {
+                true => Self::Own,
+                false if name.starts_with("dm-") || name.starts_with("nullb") => Self::Other,
+                false => Self::Hosts,
+            };
+        };
+        let image = fs::read_to_string(disk.join("loop/backing_file")).unwrap_or_default();
+        match (image.trim_end().is_empty(), own::has(&image), own::has_loop(number)) {
+            (false, true, _) => Self::Own,
+            (true, _, true) => Self::Bare,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Whether a place in /proc/mounts is the node of a loop device with an image of the test's own.
+fn is_on_own_loop(place: &str) -> bool {
+    let Some(rest) = place.strip_prefix("/dev/loop") else { return false };
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    matches!(Whose::of(&Path::new("/sys/block").join(format!("loop{digits}"))), Whose::Own)
 }
 
 /// Whether a process has ended and waits to be reaped: when a test is killed, that is up to the first process
@@ -178,19 +230,15 @@ fn has_ended(process: &Path) -> bool {
 
 fn differences(before: &HostSnapshot, after: &HostSnapshot) -> String {
     let mut text = String::new();
-    for (name, old) in &before.items {
+    // Another test may have changed a setting of the machine.
+    let counts = |name: &str| is_alone() || !settings::is_setting(name) || own::has_named(name);
+    for (name, old) in before.items.iter().filter(|(name, _)| counts(name)) {
         match after.items.get(name) {
             None => writeln!(text, "  gone:    {name}").unwrap(),
             Some(new) if new != old => {
                 writeln!(text, "  changed: {name}: {} -> {}", short(old), short(new)).unwrap();
             }
             Some(_) => {}
-        }
-    }
-    // Foreign groups count only if they are in both snapshots.
-    for (name, old) in &before.foreign_groups {
-        if let Some(new) = after.foreign_groups.get(name).filter(|new| *new != old) {
-            writeln!(text, "  changed: {name}: {} -> {}", short(old), short(new)).unwrap();
         }
     }
     for name in after.items.keys().filter(|name| !before.items.contains_key(*name)) {
@@ -225,27 +273,17 @@ mod tests {
 
     #[test]
     fn differences_list_added_removed_and_changed_items() {
-        let before = snapshot(&[("/a", "1\n"), ("/b", ""), ("/c", "same")], &[]);
-        let after = snapshot(&[("/a", "2\n"), ("/c", "same"), ("/d", "")], &[]);
+        let before = snapshot(&[("/a", "1\n"), ("/b", ""), ("/c", "same")]);
+        let after = snapshot(&[("/a", "2\n"), ("/c", "same"), ("/d", "")]);
         assert_eq!(
             differences(&before, &after),
             "  changed: /a: \"1\" -> \"2\"\n  gone:    /b\n  new:     /d\n"
         );
     }
 
-    fn snapshot(items: &[(&str, &str)], foreign_groups: &[(&str, &str)]) -> HostSnapshot {
-        let map = |entries: &[(&str, &str)]| {
-            entries.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
-        };
-        HostSnapshot { items: map(items), foreign_groups: map(foreign_groups), folders: Vec::new() }
-    }
-
-    #[test]
-    fn foreign_groups_may_come_and_go_but_not_change() {
-        let before = snapshot(&[], &[("/cg/a", "1"), ("/cg/b", "1")]);
-        let after = snapshot(&[], &[("/cg/a", "2"), ("/cg/c", "1")]);
-        let expected = "  changed: /cg/a: \"1\" -> \"2\"\n";
-        assert_eq!(differences(&before, &after), expected);
+    fn snapshot(items: &[(&str, &str)]) -> HostSnapshot {
+        let items = items.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        HostSnapshot { items, folders: Vec::new() }
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! Shared test code for the real kernel: a host lock, a snapshot of everything that a run may change, counted
-//! skips, faults to inject, fake file trees, and synthetic hosts for plans. Used by tests and by the bench
-//! only.
+//! Shared test code for the real kernel: a host lock, a snapshot of what a test may have changed, counted skips,
+//! faults to inject, fake file trees, and synthetic hosts for plans. Used by tests and by the bench only.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 pub mod browser;
@@ -8,15 +7,16 @@ mod fault;
 mod host_lock;
 mod host_snapshot;
 pub mod hosts;
+mod noise;
+pub mod own;
 mod silent_fs;
 mod test_loop;
 mod tree;
 
 pub use fault::{Fault, Named, Outcome, keep};
-pub use host_lock::{
-    HostLock, Need, busy_host_lock, host_lock, is_for_guests, is_for_later, skip, with_host_lock,
-};
+pub use host_lock::{HostLock, Need, host_alone, host_lock, is_quick, skip};
 pub use host_snapshot::{HostSnapshot, entries};
+pub use noise::Noise;
 pub use silent_fs::SilentFs;
 pub use test_loop::TestLoop;
 pub use tree::put;

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use assay_kernel::loop_device;
 
+use crate::own;
+
 const BLOCK_SIZE: u32 = 512;
 
 /// A loop device with a number of its own, detached and removed when it goes out of scope.
@@ -24,6 +26,8 @@ impl TestLoop {
         let file = File::options().read(true).write(true).create_new(true).open(image).unwrap();
         file.set_len(mebi << 20).unwrap();
         let this = Self { number: add() };
+        own::loop_device(this.number);
+        own::folder(image);
         wait("its node", || this.node().exists());
         loop_device::configure(&this.node(), &file, false, BLOCK_SIZE).unwrap();
         this

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use assay_bpf::{BFQ, BFQ_MANY, BLAME, DISK, DISK_MANY, Programs};
 use assay_kernel::Root;
-use assay_test_support::{Need, busy_host_lock, put};
+use assay_test_support::{Need, host_lock, put};
 
 #[test]
 fn the_kernel_takes_every_program_and_they_stay_silent_until_switched_on() {
-    let Some(_lock) = busy_host_lock("eBPF programs", &[Need::Controller("cpu")]) else { return };
+    let Some(_lock) = host_lock("eBPF programs", &[Need::Controller("cpu")]) else { return };
     let cpus = 256;
     let programs = Programs::load_sized(&Root::real(), BLAME, &[("cpus", cpus), ("slots", cpus)]);
     let programs = programs.unwrap_or_else(|error| panic!("{error}"));
@@ -35,7 +35,7 @@ fn the_kernel_takes_every_program_and_they_stay_silent_until_switched_on() {
 
 #[test]
 fn the_kernel_takes_the_programs_for_disks_and_those_for_bfq() {
-    let Some(_lock) = busy_host_lock("eBPF programs", &[Need::Controller("blkio")]) else { return };
+    let Some(_lock) = host_lock("eBPF programs", &[Need::Controller("blkio")]) else { return };
     let many = [(DISK_MANY, "disk_many"), (BFQ_MANY, "bfq_many")];
     for (object, name) in [(DISK, "disk"), (BFQ, "bfq")].into_iter().chain(many) {
         let programs = Programs::load(&Root::real(), object);

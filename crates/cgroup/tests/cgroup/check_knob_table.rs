@@ -6,11 +6,11 @@ use assay_cgroup::{KnobTableCheck, check_knob_table};
 use assay_host::{Ledger, gather, kernel, knobs};
 use assay_kernel::Root;
 use assay_knob::{Evidence, KnobFact};
-use assay_test_support::{HostSnapshot, busy_host_lock};
+use assay_test_support::{HostSnapshot, host_lock};
 
 #[test]
 fn the_table_agrees_with_every_mounted_hierarchy() {
-    let Some(_lock) = busy_host_lock("the_table_agrees_with_every_mounted_hierarchy", &[]) else {
+    let Some(_lock) = host_lock("the_table_agrees_with_every_mounted_hierarchy", &[]) else {
         return;
     };
     let before = HostSnapshot::take();
@@ -35,7 +35,7 @@ fn check() -> KnobTableCheck {
 
 #[test]
 fn listing_the_knobs_of_this_host_finds_files_and_changes_nothing() {
-    let Some(_lock) = busy_host_lock("listing_the_knobs_of_this_host", &[]) else { return };
+    let Some(_lock) = host_lock("listing_the_knobs_of_this_host", &[]) else { return };
     let before = HostSnapshot::take();
     let root = Root::real();
     let facts = gather(&root).unwrap();

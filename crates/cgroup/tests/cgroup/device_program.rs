@@ -9,7 +9,7 @@ use assay_host::{Ledger, gather};
 use assay_kernel::Root;
 use assay_kernel::device_program::{DeviceRule, Verb, attach};
 use assay_kernel::process::Membership;
-use assay_test_support::{HostSnapshot, busy_host_lock, skip};
+use assay_test_support::{HostSnapshot, host_lock, skip};
 
 /// Whether a process of the group can use the device, and its error message otherwise.
 fn reads(root: &Root, group: &Path, device: &str) -> (bool, String) {
@@ -24,7 +24,7 @@ fn reads(root: &Root, group: &Path, device: &str) -> (bool, String) {
 #[test]
 fn a_denied_device_fails_with_eperm_and_its_neighbour_does_not() {
     const TEST: &str = "a device program";
-    let Some(_lock) = busy_host_lock(TEST, &[]) else { return };
+    let Some(_lock) = host_lock(TEST, &[]) else { return };
     let root = Root::real();
     let Some(mount) = gather(&root).unwrap().cgroup.v2_mount else {
         return skip(TEST, "no cgroup2 is mounted");

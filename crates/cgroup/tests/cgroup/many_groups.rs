@@ -10,7 +10,7 @@ use assay_cgroup::Tree;
 use assay_facts::{HostFacts, UsedHierarchy};
 use assay_host::Ledger;
 use assay_kernel::Root;
-use assay_test_support::{HostLock, HostSnapshot, busy_host_lock, skip};
+use assay_test_support::{HostLock, HostSnapshot, host_lock, skip};
 
 const GROUPS: usize = 256;
 
@@ -29,7 +29,7 @@ struct Bench {
 
 impl Bench {
     fn new(test: &str) -> Option<Self> {
-        let lock = busy_host_lock(test, &[])?;
+        let lock = host_lock(test, &[])?;
         let root = Root::real();
         let hierarchies = hierarchies(&assay_host::gather(&root).unwrap());
         if hierarchies.is_empty() {

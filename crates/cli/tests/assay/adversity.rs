@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use assay_test_support::{HostSnapshot, entries, skip};
+use assay_test_support::{HostSnapshot, entries, own, skip};
 use rustix::process::Signal;
 
 use crate::bench::Bench;
@@ -22,7 +22,7 @@ use crate::study::Weights;
 /// The program started by the command `rights`, which drops privileges first.
 fn without_rights(bench: &Bench, rights: &[&str], study: &Path) -> Command {
     let mut command = Command::new(rights[0]);
-    command.args(&rights[1..]).arg(env!("CARGO_BIN_EXE_assay"));
+    command.args(&rights[1..]).arg(bench.executable());
     bench.settle(&mut command);
     command.arg("run").arg(study).arg("--out").arg(bench.out());
     command
@@ -30,7 +30,7 @@ fn without_rights(bench: &Bench, rights: &[&str], study: &Path) -> Command {
 
 #[test]
 fn a_container_without_rights_is_refused_and_nothing_is_changed() {
-    let Some(bench) = Bench::on_busy_host("a container without rights") else { return };
+    let Some(bench) = Bench::on_host("a container without rights") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let read_only = "for m in /sys $(grep -o '/sys/fs/cgroup[^ ]*' /proc/mounts); do \
                      mount -o remount,bind,ro $m; done; exec \"$@\"";
@@ -60,7 +60,7 @@ fn fill(place: &Path) {
 
 #[test]
 fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_leaves_nothing() {
-    let Some(bench) = Bench::on_busy_host("a full disk for the ledger") else { return };
+    let Some(bench) = Bench::on_host("a full disk for the ledger") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
     let before = HostSnapshot::take();
     let study = Weights { at_most: "1 s", ..Weights::small() };
@@ -97,7 +97,7 @@ fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_le
 
 #[test]
 fn a_state_directory_that_cannot_be_written_is_refused_with_the_remedy() {
-    let Some(bench) = Bench::on_busy_host("a state directory that is a file") else { return };
+    let Some(bench) = Bench::on_host("a state directory that is a file") else { return };
     let file = bench.write("file", "in the way");
     let study = bench.write("study.toml", &Weights::small().text());
     for state in [file.join("state"), PathBuf::from("/proc/assay")] {
@@ -120,7 +120,7 @@ fn killed(bench: &Bench) -> PathBuf {
 
 #[test]
 fn a_damaged_ledger_is_restored_as_far_as_possible_and_can_be_set_aside() {
-    let Some(bench) = Bench::on_busy_host("a damaged ledger") else { return };
+    let Some(bench) = Bench::on_host("a damaged ledger") else { return };
     let ledger = killed(&bench);
     // Append a foreign line and a truncated one.
     let mut text = fs::read_to_string(&ledger).unwrap();
@@ -166,7 +166,7 @@ fn a_ledger_of_a_newer_assay_is_left_alone() {
 
 #[test]
 fn a_process_that_survives_sigkill_is_named_and_a_later_restore_succeeds() {
-    let Some(bench) = Bench::on_busy_host("a process that does not die") else { return };
+    let Some(bench) = Bench::on_host("a process that does not die") else { return };
     let Some(freezer) = Freezer::make() else {
         skip("a process that does not die", "no freezer on cgroup v1");
         return;
@@ -193,11 +193,11 @@ fn a_process_that_survives_sigkill_is_named_and_a_later_restore_succeeds() {
 /// Processes in a group made by Assay are killed with it, as systemd kills the processes of a unit.
 #[test]
 fn a_foreign_process_in_a_group_of_assay_is_killed_with_the_group() {
-    let Some(bench) = Bench::on_busy_host("a foreign process in a group") else { return };
+    let Some(bench) = Bench::on_host("a foreign process in a group") else { return };
     let run = run_until(&bench, Moment::Run);
     let group = entries(Path::new("/sys/fs/cgroup/blkio"))
         .into_iter()
-        .find(|path| path.is_dir() && path.to_string_lossy().contains("/assay-2"));
+        .find(|path| path.is_dir() && own::has(&path.to_string_lossy()));
     let Some(group) = group else {
         skip("a foreign process in a group", "blkio is not on cgroup v1 here");
         run.signal(Signal::TERM);
@@ -216,7 +216,7 @@ fn a_foreign_process_in_a_group_of_assay_is_killed_with_the_group() {
 /// changes.
 #[test]
 fn two_runs_with_separate_state_directories_both_restore_their_changes() {
-    let Some(bench) = Bench::on_busy_host("two state directories") else { return };
+    let Some(bench) = Bench::on_host("two state directories") else { return };
     let devices = ["one", "two"].map(|name| OwnDevice::attach(&bench.path(name), 64));
     let before = HostSnapshot::take();
     let runs = devices.each_ref().map(|device| {

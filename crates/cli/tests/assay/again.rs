@@ -20,7 +20,7 @@ fn judge(bench: &Bench, run: &Path) -> (Option<i32>, String) {
 
 #[test]
 fn judging_a_run_again_gives_an_identical_verdict() {
-    let Some(bench) = Bench::on_busy_host("judging again") else { return };
+    let Some(bench) = Bench::on_host("judging again") else { return };
     let first = bench.run(&brief(&bench), &[]);
     first.assert_verdict();
     let run = bench.out();
@@ -41,7 +41,7 @@ fn judging_a_run_again_gives_an_identical_verdict() {
 
 #[test]
 fn a_moved_run_without_logs_can_be_judged() {
-    let Some(bench) = Bench::on_busy_host("judging a copy") else { return };
+    let Some(bench) = Bench::on_host("judging a copy") else { return };
     let first = bench.run(&brief(&bench), &[]);
     first.assert_verdict();
     let verdict = fs::read_to_string(bench.out().join("verdict.json")).unwrap();
@@ -53,7 +53,7 @@ fn a_moved_run_without_logs_can_be_judged() {
 
 #[test]
 fn a_damaged_table_of_samples_is_an_error_or_void_and_never_a_verdict() {
-    let Some(bench) = Bench::on_busy_host("damaged samples") else { return };
+    let Some(bench) = Bench::on_host("damaged samples") else { return };
     let first = bench.run(&brief(&bench), &[]);
     first.assert_verdict();
     let table = bench.out().join("samples/trial-00-repeat-00/io.parquet");

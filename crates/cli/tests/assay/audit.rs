@@ -80,7 +80,7 @@ fn an_audit_that_watches_changes_nothing_but_its_own_programs() {
     if !trace.exists() {
         return skip(test, "strace is not installed");
     }
-    let Some(bench) = Bench::busy_with(test, &[Need::Controller("cpu")]) else { return };
+    let Some(bench) = Bench::with(test, &[Need::Controller("cpu")]) else { return };
     let log = bench.path("calls");
     let mut command = Command::new(trace);
     bench.settle(&mut command);
@@ -186,7 +186,7 @@ fn a_weight_on_a_disk_without_bfq_is_found_and_silent_under_bfq() {
     let test = "an audit of four groups";
     let parent = Path::new("/sys/fs/cgroup/blkio");
     let needs = [Need::Loop, Need::Bfq, Need::Controller("io")];
-    let Some(bench) = Bench::busy_with(test, &needs) else { return };
+    let Some(bench) = Bench::with(test, &needs) else { return };
     if !parent.join("cgroup.procs").exists() {
         return skip(test, "blkio is not on a v1 hierarchy below /sys/fs/cgroup");
     }
@@ -245,7 +245,7 @@ impl Drop for Weighted {
 #[test]
 fn a_change_is_found_since_a_snapshot_and_while_it_happens_with_its_writer() {
     let test = "changes of a setting";
-    let Some(bench) = Bench::busy_with(test, &[Need::Controller("cpu")]) else { return };
+    let Some(bench) = Bench::with(test, &[Need::Controller("cpu")]) else { return };
     let Some(group) = Weighted::make() else {
         return skip(test, "no group can be made in a hierarchy of cpu");
     };

@@ -10,8 +10,7 @@ use tempfile::TempDir;
 
 use crate::halt::image_of;
 use crate::running::{Ended, Running, end_processes_in, processes_in};
-use assay_test_support::HostSnapshot;
-use assay_test_support::{HostLock, Need, busy_host_lock, host_lock};
+use assay_test_support::{HostLock, HostSnapshot, Need, host_alone, host_lock, own};
 
 /// Requirements of studies of I/O weights.
 const NEEDS: [Need; 5] =
@@ -20,14 +19,16 @@ const NEEDS: [Need; 5] =
 /// The environment of a test. Dropping it cleans up after a failed test.
 pub(crate) struct Bench {
     work: TempDir,
+    /// Starts the program as a process of this test.
+    program: PathBuf,
     /// Snapshot of the host at the start; only with the host lock.
     before: Option<HostSnapshot>,
     _lock: Option<HostLock>,
 }
 
 impl Bench {
-    /// For a test that changes the host and needs it idle. `None`, printed and counted as skipped, if the
-    /// test cannot run.
+    /// For a test that changes the host, or compares it before and after, beside other tests. `None`, printed and
+    /// counted as skipped, if the test cannot run.
     pub(crate) fn on_host(test: &str) -> Option<Self> {
         Self::with(test, &NEEDS)
     }
@@ -37,15 +38,14 @@ impl Bench {
         Some(Self::make(Some(host_lock(test, needs)?)))
     }
 
-    /// For a test that changes the host, or compares it before and after, but whose result a busy CPU cannot
-    /// change: tests that only compute may run at the same time.
-    pub(crate) fn on_busy_host(test: &str) -> Option<Self> {
-        Self::busy_with(test, &NEEDS)
+    /// For a test that measures, alone (`.config/nextest.toml`).
+    pub(crate) fn alone(test: &str) -> Option<Self> {
+        Self::alone_with(test, &NEEDS)
     }
 
     /// Like above, with requirements other than a disk with weights.
-    pub(crate) fn busy_with(test: &str, needs: &[Need]) -> Option<Self> {
-        Some(Self::make(Some(busy_host_lock(test, needs)?)))
+    pub(crate) fn alone_with(test: &str, needs: &[Need]) -> Option<Self> {
+        Some(Self::make(Some(host_alone(test, needs)?)))
     }
 
     /// For a test that changes nothing.
@@ -57,8 +57,15 @@ impl Bench {
         let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
         // Tests of other users read it, too.
         fs::set_permissions(work.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        own::folder(work.path());
+        let program = own::program(Path::new(env!("CARGO_BIN_EXE_assay")), work.path());
         let before = lock.as_ref().map(|_| HostSnapshot::take());
-        Self { work, before, _lock: lock }
+        Self { work, program, before, _lock: lock }
+    }
+
+    /// The program, for commands that start it themselves.
+    pub(crate) fn executable(&self) -> &Path {
+        &self.program
     }
 
     pub(crate) fn before(&self) -> &HostSnapshot {
@@ -86,7 +93,7 @@ impl Bench {
 
     /// The program with its state in this test's folder.
     pub(crate) fn program(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+        let mut command = Command::new(&self.program);
         self.settle(&mut command);
         command
     }

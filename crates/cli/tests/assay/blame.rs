@@ -29,7 +29,7 @@ fn targets_that_are_not_there_are_refused_with_a_remedy() {
 
 #[test]
 fn a_command_that_is_watched_leaves_a_document_and_no_group() {
-    let Some(bench) = Bench::busy_with("blame: a command", &[Need::Controller("cpu")]) else {
+    let Some(bench) = Bench::with("blame: a command", &[Need::Controller("cpu")]) else {
         return;
     };
     let mut command = bench.program();
@@ -51,7 +51,7 @@ fn a_command_that_is_watched_leaves_a_document_and_no_group() {
 
 #[test]
 fn an_interrupted_watch_still_answers() {
-    let Some(bench) = Bench::busy_with("blame: interrupted", &[Need::Controller("cpu")]) else {
+    let Some(bench) = Bench::with("blame: interrupted", &[Need::Controller("cpu")]) else {
         return;
     };
     let own = std::process::id().to_string();

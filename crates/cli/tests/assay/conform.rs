@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::running::Running;
-use assay_test_support::entries;
+use assay_test_support::{entries, own};
 
 fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -26,13 +26,13 @@ fn verdicts(document: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether a group of `conform` is in any hierarchy at this moment. Its groups live for
+/// Whether a group of this test's `conform` is in any hierarchy at this moment. Its groups live for
 /// milliseconds, so this looks at nothing else.
 fn has_groups() -> bool {
     let mount = Path::new("/sys/fs/cgroup");
     let mut groups = entries(mount);
     groups.extend(entries(mount).iter().flat_map(|hierarchy| entries(hierarchy)));
-    groups.iter().any(|group| group.to_string_lossy().contains("/assay-conform-"))
+    groups.iter().any(|group| own::has(&group.to_string_lossy()))
 }
 
 /// The exit code for the verdicts of a document.
@@ -48,7 +48,7 @@ fn code(document: &Value) -> i32 {
 
 #[test]
 fn cases_independent_of_load_are_kept_and_restore_the_host() {
-    let Some(bench) = Bench::on_busy_host("conformance of the kernel") else { return };
+    let Some(bench) = Bench::on_host("conformance of the kernel") else { return };
     let ended = bench.assay(["conform", "core", "pids", "freezer", "cpuset", "--json"]);
     bench.assert_host_is_as_before("after conform");
     let document = document(&ended.stdout);
@@ -70,7 +70,7 @@ fn cases_independent_of_load_are_kept_and_restore_the_host() {
 
 #[test]
 fn results_are_printed_as_ktap() {
-    let Some(bench) = Bench::on_busy_host("conformance as KTAP") else { return };
+    let Some(bench) = Bench::on_host("conformance as KTAP") else { return };
     let ended = bench.assay(["conform", "pids", "--ktap"]);
     bench.assert_host_is_as_before("after conform");
     let lines: Vec<&str> = ended.stdout.lines().collect();
@@ -83,7 +83,7 @@ fn results_are_printed_as_ktap() {
 
 #[test]
 fn a_saturated_cpu_and_one_with_room_are_never_called_broken() {
-    let Some(bench) = Bench::on_host("conformance of cpu weights") else { return };
+    let Some(bench) = Bench::alone("conformance of cpu weights") else { return };
     let ended = bench.assay([
         "conform",
         "weights-divide-a-saturated-cpu",
@@ -98,7 +98,7 @@ fn a_saturated_cpu_and_one_with_room_are_never_called_broken() {
 
 #[test]
 fn conform_killed_at_any_instant_is_restored() {
-    let Some(bench) = Bench::on_busy_host("conform killed") else { return };
+    let Some(bench) = Bench::on_host("conform killed") else { return };
     for instant in [0, 2, 5, 9, 14, 20, 30, 45, 70, 100, 160, 250, 400, 700, 1100] {
         let mut command = bench.program();
         command.args(["conform", "core", "pids", "cpuset", "freezer"]);
@@ -116,7 +116,7 @@ fn conform_killed_at_any_instant_is_restored() {
 
 #[test]
 fn network_cases_leave_no_hierarchy_or_device() {
-    let Some(bench) = Bench::on_host("conformance of net_cls and net_prio") else { return };
+    let Some(bench) = Bench::alone("conformance of net_cls and net_prio") else { return };
     let before = networks();
     let ended = bench.assay(["conform", "net_cls", "net_prio", "--json"]);
     bench.assert_host_is_as_before("after conform");
@@ -144,7 +144,7 @@ fn networks() -> Vec<String> {
 
 #[test]
 fn a_hierarchy_that_a_killed_conform_mounted_is_restored() {
-    let Some(bench) = Bench::on_busy_host("conform killed with a hierarchy") else { return };
+    let Some(bench) = Bench::on_host("conform killed with a hierarchy") else { return };
     let before = networks();
     for instant in [0, 5, 20, 60, 150, 400] {
         let mut command = bench.program();
@@ -163,7 +163,7 @@ fn a_hierarchy_that_a_killed_conform_mounted_is_restored() {
 
 #[test]
 fn an_interrupted_conform_restores_the_host() {
-    let Some(bench) = Bench::on_busy_host("conform interrupted") else { return };
+    let Some(bench) = Bench::on_host("conform interrupted") else { return };
     let mut command = bench.program();
     command.args(["conform", "freezer", "core", "--json"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
@@ -177,7 +177,7 @@ fn an_interrupted_conform_restores_the_host() {
 
 #[test]
 fn conform_refuses_to_run_before_a_killed_one_is_restored() {
-    let Some(bench) = Bench::on_busy_host("conform over leftovers") else { return };
+    let Some(bench) = Bench::on_host("conform over leftovers") else { return };
     let mut command = bench.program();
     command.args(["conform", "freezer", "core"]);
     let mut running = Running::start(command, bench.folder(), bench.out());

@@ -95,7 +95,7 @@ const HOG: &str = "while :; do :; done";
 
 /// The environment, if this host has groups of v1's `cpu` with their own mount.
 fn bench(test: &str) -> Option<Bench> {
-    let bench = Bench::with(test, &[Need::Controller("cpu"), Need::Tool("taskset")])?;
+    let bench = Bench::alone_with(test, &[Need::Controller("cpu"), Need::Tool("taskset")])?;
     if Path::new(MOUNT).join("cgroup.procs").exists() {
         return Some(bench);
     }
@@ -202,7 +202,7 @@ fn a_user_without_programs_sees_what_was_used_and_no_verdict() {
 #[test]
 fn an_interrupted_watch_still_answers() {
     let test = "an interrupted audit";
-    let Some(bench) = Bench::busy_with(test, &[Need::Controller("cpu")]) else { return };
+    let Some(bench) = Bench::with(test, &[Need::Controller("cpu")]) else { return };
     let mut command = bench.program();
     command.args(["audit", "--for", "600s"]);
     let run = Running::start(command, bench.folder(), bench.out());

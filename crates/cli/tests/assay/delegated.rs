@@ -7,7 +7,7 @@ use std::process::Command;
 
 use assay_facts::Hierarchy;
 use assay_kernel::Root;
-use assay_test_support::{HostSnapshot, entries, skip};
+use assay_test_support::{HostSnapshot, entries, own, skip};
 
 use crate::bench::Bench;
 use crate::running::{Running, json};
@@ -58,9 +58,10 @@ pub(crate) fn as_nobody(bench: &Bench) -> Command {
         chown(home.join("data"), Some(NOBODY), Some(NOBODY)).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_assay"), home.join("assay")).unwrap();
         fs::set_permissions(home.join("assay"), fs::Permissions::from_mode(0o755)).unwrap();
+        let _script = own::program(&home.join("assay"), &home);
     }
     let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(home.join("assay"));
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(home.join("own-assay"));
     bench.settle(&mut command);
     command.env_remove("ASSAY_STATE").env("XDG_STATE_HOME", home.join("state")).current_dir(home);
     command
@@ -85,7 +86,7 @@ pub(crate) fn study(bench: &Bench, knobs: &str) -> PathBuf {
 const KNOBS: &str = "\"pids.max\" = 50, \"memory.max\" = \"64M\", \"cpu.weight\" = [100, 300]";
 
 pub(crate) fn delegated(test: &str, controllers: &[&str]) -> Option<(Bench, Delegated)> {
-    let bench = Bench::on_busy_host(test)?;
+    let bench = Bench::on_host(test)?;
     let delegated = Delegated::make(controllers);
     if delegated.is_none() {
         skip(test, &format!("cgroup v1 does not serve all of {controllers:?}"));

@@ -43,7 +43,7 @@ within = "10 %"
 
 #[test]
 fn a_run_under_nohup_outlives_its_terminal_and_ends_with_its_verdict() {
-    let Some(bench) = Bench::on_busy_host("nohup") else { return };
+    let Some(bench) = Bench::on_host("nohup") else { return };
     let study = crate::study::Weights { at_most: "3 s", ..crate::study::Weights::small() };
     let study = bench.write("study.toml", &study.text());
     let run = bench.run_command(&study);
@@ -61,7 +61,7 @@ fn a_run_under_nohup_outlives_its_terminal_and_ends_with_its_verdict() {
 
 #[test]
 fn sigquit_ends_a_run_as_sigterm_does() {
-    let Some(bench) = Bench::on_busy_host("SIGQUIT") else { return };
+    let Some(bench) = Bench::on_host("SIGQUIT") else { return };
     let run = run_until(&bench, Moment::Groups);
     run.signal_from_terminal(Signal::QUIT);
     run.end(Duration::from_secs(60)).assert_code(130);
@@ -72,7 +72,7 @@ fn sigquit_ends_a_run_as_sigterm_does() {
 
 /// A run whose workloads are all in a foreign freezer group.
 fn frozen(test: &str) -> Option<(Bench, Running, Freezer, Vec<u32>)> {
-    let bench = Bench::on_busy_host(test)?;
+    let bench = Bench::on_host(test)?;
     let Some(freezer) = Freezer::make() else {
         skip(test, "no freezer on cgroup v1");
         return None;
@@ -134,7 +134,7 @@ fn answer_and_restore(bench: &Bench, silent: SilentFs) {
 #[test]
 fn a_run_whose_workload_hangs_in_the_kernel_ends_within_a_minute_with_the_rest_restored() {
     let test = "a workload that hangs in the kernel";
-    let Some(bench) = Bench::on_busy_host(test) else { return };
+    let Some(bench) = Bench::on_host(test) else { return };
     let Some(silent) = SilentFs::mount(&bench.path("silent")) else {
         skip(test, "no FUSE");
         return;
@@ -159,7 +159,7 @@ fn a_run_whose_workload_hangs_in_the_kernel_ends_within_a_minute_with_the_rest_r
 #[test]
 fn a_command_that_hangs_in_the_kernel_is_given_up_and_named() {
     let test = "exec of a command that hangs in the kernel";
-    let Some(bench) = Bench::on_busy_host(test) else { return };
+    let Some(bench) = Bench::on_host(test) else { return };
     let Some(silent) = SilentFs::mount(&bench.path("silent")) else {
         skip(test, "no FUSE");
         return;
@@ -179,7 +179,7 @@ fn a_command_that_hangs_in_the_kernel_is_given_up_and_named() {
 #[test]
 fn processes_left_by_a_command_that_cannot_end_are_given_up() {
     let test = "exec of a command that leaves what cannot end";
-    let Some(bench) = Bench::on_busy_host(test) else { return };
+    let Some(bench) = Bench::on_host(test) else { return };
     let exec = |script: &str| {
         let mut command = bench.program();
         command.args(["exec", "--set", "cpu.weight=50", "--", "sh", "-c", script]);
@@ -224,7 +224,7 @@ fn a_second_ctrl_c_ends_the_run_at_once() {
 
 #[test]
 fn an_ungrouped_workload_ends_with_the_run_and_with_a_restore() {
-    let Some(bench) = Bench::on_busy_host("a workload outside") else { return };
+    let Some(bench) = Bench::on_host("a workload outside") else { return };
     let study = bench.write("study.toml", BESIDE);
     for kill in [true, false] {
         let mut run = bench.start(&study, &[]);
@@ -302,7 +302,7 @@ fn everything_below(place: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn restore_succeeds_while_user_nobody_holds_every_possible_lock() {
-    let Some(bench) = Bench::on_busy_host("locks of nobody") else { return };
+    let Some(bench) = Bench::on_host("locks of nobody") else { return };
     run_until(&bench, Moment::Groups).kill();
     let holder = Holder::start("nobody", &everything_below(&bench.path("state")));
     let begun = Instant::now();
@@ -314,7 +314,7 @@ fn restore_succeeds_while_user_nobody_holds_every_possible_lock() {
 
 #[test]
 fn a_held_lock_fails_a_restore_within_ten_seconds_and_names_the_holder() {
-    let Some(bench) = Bench::on_busy_host("a lock that is held") else { return };
+    let Some(bench) = Bench::on_host("a lock that is held") else { return };
     run_until(&bench, Moment::Groups).kill();
     // Opened before the change to user nobody, like an inherited descriptor.
     let holder = Holder::start("later", &everything_below(&bench.path("state")));

@@ -66,7 +66,7 @@ fn assert_judged_again(bench: &Bench) {
 #[test]
 fn a_group_that_computes_beside_another_waits_for_it_by_name() {
     const TEST: &str = "evidence of CPUs";
-    let Some(bench) = Bench::busy_with(TEST, &CPU_NEEDS) else { return };
+    let Some(bench) = Bench::with(TEST, &CPU_NEEDS) else { return };
     let ended = bench.run(&bench.write("study.toml", CPUS), &[]);
     ended.assert_verdict();
     bench.assert_host_is_as_before("a run with evidence of CPUs");
@@ -101,7 +101,7 @@ fn a_group_that_computes_beside_another_waits_for_it_by_name() {
 #[test]
 fn requests_are_followed_from_the_pool_to_the_device() {
     const TEST: &str = "evidence of a disk";
-    let Some(bench) = Bench::on_busy_host(TEST) else { return };
+    let Some(bench) = Bench::on_host(TEST) else { return };
     let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &["--evidence"]);
     ended.assert_verdict();
     bench.assert_host_is_as_before("a run with evidence of a disk");
@@ -124,7 +124,7 @@ fn requests_are_followed_from_the_pool_to_the_device() {
 #[test]
 fn an_interrupted_run_keeps_what_was_counted_and_leaves_nothing_attached() {
     const TEST: &str = "interrupted evidence";
-    let Some(bench) = Bench::busy_with(TEST, &CPU_NEEDS) else { return };
+    let Some(bench) = Bench::with(TEST, &CPU_NEEDS) else { return };
     let text = CPUS.replace("\"2 s\"", "\"60 s\"");
     let mut run = bench.start(&bench.write("study.toml", &text), &[]);
     run.wait_until("the window", |run| run.says("run"));
@@ -152,7 +152,7 @@ fn links(process: i32) -> usize {
 fn no_turn_is_longer_than_the_budget_that_a_study_sets() {
     const TEST: &str = "the budget of a study";
     let needs = [Need::Controller("io"), Need::Loop, Need::Bfq, Need::Tool("fio")];
-    let Some(bench) = Bench::busy_with(TEST, &needs) else { return };
+    let Some(bench) = Bench::with(TEST, &needs) else { return };
     let disk = "use = \"loop\"\nsize = \"64 MiB\"\nscheduler = \"bfq\"\n\
                 queue = { \"iosched/low_latency\" = 0, \"iosched/max_budget\" = 512, \
                 nr_requests = \"{requests}\" }";

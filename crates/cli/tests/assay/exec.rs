@@ -43,7 +43,7 @@ fn binding<'d>(document: &'d Value, knob: &str) -> &'d str {
 
 #[test]
 fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
-    let Some(bench) = Bench::on_host("exec: memory binds") else { return };
+    let Some(bench) = Bench::alone("exec: memory binds") else { return };
     let limits = ["--set", "memory.max=16M", "--set", "cpu.max=max"];
     let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", HOG]].concat());
     let found = document(&ended);
@@ -57,7 +57,7 @@ fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
 
 #[test]
 fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
-    let Some(bench) = Bench::on_host("exec: a quota binds") else { return };
+    let Some(bench) = Bench::alone("exec: a quota binds") else { return };
     let limits = ["--set", "memory.max=256M", "--set", "cpu.max=5000 100000"];
     let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", SPIN]].concat());
     ended.assert_code(0);
@@ -70,7 +70,7 @@ fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
 
 #[test]
 fn both_limits_bind_and_each_has_its_line() {
-    let Some(bench) = Bench::on_host("exec: both bind") else { return };
+    let Some(bench) = Bench::alone("exec: both bind") else { return };
     let script = format!("{HOG}; {SPIN}");
     let limits = ["--set", "memory.max=16M", "--set", "cpu.max=5000 100000"];
     let ended = exec(&bench, &[&limits[..], &["--", "sh", "-c", &script]].concat());
@@ -85,7 +85,7 @@ fn both_limits_bind_and_each_has_its_line() {
 
 #[test]
 fn refused_forks_are_counted() {
-    let Some(bench) = Bench::on_busy_host("exec: pids.max binds") else { return };
+    let Some(bench) = Bench::on_host("exec: pids.max binds") else { return };
     let script = "for i in 1 2 3 4 5 6; do sleep 0.3 & done; wait";
     let ended = exec(&bench, &["--set", "pids.max=3", "--json", "--", "sh", "-c", script]);
     let found = document(&ended);
@@ -97,7 +97,7 @@ fn refused_forks_are_counted() {
 
 #[test]
 fn a_placement_is_set_and_read_back() {
-    let Some(bench) = Bench::on_busy_host("exec: place") else { return };
+    let Some(bench) = Bench::on_host("exec: place") else { return };
     let script = "grep Cpus_allowed_list /proc/self/status";
     let ended = exec(&bench, &["--place", "cpus=0,memory=bind:0", "--", "sh", "-c", script]);
     ended.assert_code(0);
@@ -108,7 +108,7 @@ fn a_placement_is_set_and_read_back() {
 
 #[test]
 fn exit_codes_and_streams_of_the_command_are_passed_on() {
-    let Some(bench) = Bench::on_busy_host("exec: exit codes") else { return };
+    let Some(bench) = Bench::on_host("exec: exit codes") else { return };
     let script = "read word; echo got $word; echo message >&2; exit 7";
     let input = bench.write("input", "hello\n");
     let mut command = bench.program();
@@ -163,7 +163,7 @@ fn mistakes_are_refused_with_what_to_write_instead() {
 
 #[test]
 fn a_value_refused_by_the_kernel_leaves_nothing_behind() {
-    let Some(bench) = Bench::on_busy_host("exec: refused by the kernel") else { return };
+    let Some(bench) = Bench::on_host("exec: refused by the kernel") else { return };
     let ended = exec(&bench, &["--set", "cpuset.cpus=4095", "--", "echo", "ran"]);
     ended.assert_code(4);
     ended.assert_says(&["cpuset.cpus", "4095", "hint: ", "the command was not run"]);
@@ -176,7 +176,7 @@ fn waiting(bench: &Bench, options: &[&str], script: &str) -> Running {
     // A shell starts background jobs with SIGINT and SIGQUIT ignored, and the program would pass that on to
     // the command; start with the default actions instead.
     let mut command = Command::new("env");
-    command.args(["--default-signal=INT,QUIT,HUP,TERM,USR1", env!("CARGO_BIN_EXE_assay")]);
+    command.arg("--default-signal=INT,QUIT,HUP,TERM,USR1").arg(bench.executable());
     bench.settle(&mut command);
     command.arg("exec").args(options).args(["--", "sh", "-c", script]);
     let mut run = Running::start(command, bench.folder(), bench.out());
@@ -187,7 +187,7 @@ fn waiting(bench: &Bench, options: &[&str], script: &str) -> Running {
 
 #[test]
 fn signals_are_passed_to_the_command_and_its_exit_code_is_returned() {
-    let Some(bench) = Bench::on_busy_host("exec: signals") else { return };
+    let Some(bench) = Bench::on_host("exec: signals") else { return };
     for (signal, name) in [
         (Signal::INT, "INT"),
         (Signal::TERM, "TERM"),
@@ -210,7 +210,7 @@ fn signals_are_passed_to_the_command_and_its_exit_code_is_returned() {
 
 #[test]
 fn a_command_killed_by_a_signal_gives_128_plus_its_number() {
-    let Some(bench) = Bench::on_busy_host("exec: death by signal") else { return };
+    let Some(bench) = Bench::on_host("exec: death by signal") else { return };
     let run = waiting(&bench, &[], "touch ready; exec sleep 60");
     run.signal(Signal::TERM);
     run.end(Duration::from_secs(30)).assert_code(143);
@@ -219,7 +219,7 @@ fn a_command_killed_by_a_signal_gives_128_plus_its_number() {
 
 #[test]
 fn a_ctrl_c_at_the_terminal_ends_the_command_and_restores() {
-    let Some(bench) = Bench::on_busy_host("exec: Ctrl-C") else { return };
+    let Some(bench) = Bench::on_host("exec: Ctrl-C") else { return };
     let run = waiting(&bench, &["--set", "pids.max=50"], "touch ready; exec sleep 60");
     run.signal_from_terminal(Signal::INT);
     run.end(Duration::from_secs(30)).assert_code(130);
@@ -228,7 +228,7 @@ fn a_ctrl_c_at_the_terminal_ends_the_command_and_restores() {
 
 #[test]
 fn leftover_processes_are_killed_on_request() {
-    let Some(bench) = Bench::on_busy_host("exec: leftovers killed") else { return };
+    let Some(bench) = Bench::on_host("exec: leftovers killed") else { return };
     let ended = exec(&bench, &["--left", "kill", "--json", "--", "sh", "-c", "sleep 60 & exit 3"]);
     ended.assert_code(3);
     ended.assert_says(&["1 process left by the command: killed"]);
@@ -239,7 +239,7 @@ fn leftover_processes_are_killed_on_request() {
 
 #[test]
 fn leftover_processes_are_waited_for_and_can_be_interrupted() {
-    let Some(bench) = Bench::on_busy_host("exec: leftovers waited for") else { return };
+    let Some(bench) = Bench::on_host("exec: leftovers waited for") else { return };
     let brief = exec(&bench, &["--", "sh", "-c", "sleep 1 & exit 3"]);
     brief.assert_code(3);
     brief.assert_says(&["waiting for them to end", "1 process outlived the command: waited for"]);
@@ -255,7 +255,7 @@ fn leftover_processes_are_waited_for_and_can_be_interrupted() {
 
 #[test]
 fn a_killed_exec_leaves_nothing_after_restore() {
-    let Some(bench) = Bench::on_busy_host("exec: kill -9") else { return };
+    let Some(bench) = Bench::on_host("exec: kill -9") else { return };
     let limits = ["--set", "memory.max=64M", "--set", "cpu.max=50000 100000"];
     let run = waiting(&bench, &limits, "touch ready; sleep 60 & sleep 60");
     run.kill();
@@ -269,9 +269,9 @@ fn a_killed_exec_leaves_nothing_after_restore() {
 
 #[test]
 fn a_signal_that_is_ignored_stays_ignored_for_the_command() {
-    let Some(bench) = Bench::on_busy_host("exec: nohup") else { return };
+    let Some(bench) = Bench::on_host("exec: nohup") else { return };
     let mut command = Command::new("env");
-    command.args(["--ignore-signal=HUP", env!("CARGO_BIN_EXE_assay"), "exec", "--", "sh", "-c"]);
+    command.arg("--ignore-signal=HUP").arg(bench.executable()).args(["exec", "--", "sh", "-c"]);
     command.arg("kill -HUP $$; echo survived");
     bench.settle(&mut command);
     let ended = bench.finish(command);
@@ -333,7 +333,7 @@ impl Drop for OnV2 {
 #[test]
 fn in_a_delegated_cgroup2_group_exec_moves_itself_into_a_subgroup() {
     const TEST: &str = "exec: delegated on cgroup2";
-    let Some(bench) = Bench::on_busy_host(TEST) else { return };
+    let Some(bench) = Bench::on_host(TEST) else { return };
     let Some(group) = OnV2::make() else { return skip(TEST, "no cgroup2 is mounted") };
     let before = HostSnapshot::take();
     let user = as_nobody(&bench);
@@ -370,7 +370,7 @@ fn disk() -> Option<String> {
 #[test]
 fn a_limit_without_a_disk_uses_the_one_given_by_the_option() {
     const TEST: &str = "exec: a limit on a disk";
-    let Some(bench) = Bench::on_busy_host(TEST) else { return };
+    let Some(bench) = Bench::on_host(TEST) else { return };
     let Some(disk) = disk() else { return skip(TEST, "no disk is attached") };
     let arguments = ["--disk", &disk, "--set", "io.max=rbps=1G", "--json", "--", "true"];
     let found = document(&exec(&bench, &arguments));
@@ -386,7 +386,7 @@ fn a_limit_without_a_disk_uses_the_one_given_by_the_option() {
 
 #[test]
 fn a_denied_device_cannot_be_opened() {
-    let Some(bench) = Bench::on_busy_host("exec: a denied device") else { return };
+    let Some(bench) = Bench::on_host("exec: a denied device") else { return };
     let script = "head -c 1 /dev/zero >/dev/null";
     let denied = exec(&bench, &["--set", "devices.deny=c 1:5 rwm", "--", "sh", "-c", script]);
     if denied.status.code() == Some(4) {

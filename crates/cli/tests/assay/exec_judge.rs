@@ -56,7 +56,7 @@ impl Drop for Neighbour {
 
 #[test]
 fn a_busy_neighbour_makes_a_command_void_and_is_named() {
-    let Some(bench) = Bench::on_host("exec --judge: a neighbour") else { return };
+    let Some(bench) = Bench::alone("exec --judge: a neighbour") else { return };
     let neighbour = Neighbour::start().unwrap();
     let (ended, document) = judged(&bench, &["--place", "cpus=0", "--", "sh", "-c", SPIN]);
     ended.assert_code(3);
@@ -76,7 +76,7 @@ fn a_busy_neighbour_makes_a_command_void_and_is_named() {
 
 #[test]
 fn a_limit_of_its_own_does_not_make_a_command_void() {
-    let Some(bench) = Bench::on_busy_host("exec --judge: its own quota") else { return };
+    let Some(bench) = Bench::on_host("exec --judge: its own quota") else { return };
     let (_, document) = judged(&bench, &["--set", "cpu.max=10%", "--", "sh", "-c", SPIN]);
     assert_eq!(check(&document, "quota")["ok"], true, "{document:#}");
     for name in ["length", "others", "steal", "clock", "speed", "heat", "swap"] {
@@ -89,7 +89,7 @@ fn a_limit_of_its_own_does_not_make_a_command_void() {
 
 #[test]
 fn a_short_command_is_void_and_a_failed_one_keeps_its_code() {
-    let Some(bench) = Bench::on_busy_host("exec --judge: codes") else { return };
+    let Some(bench) = Bench::on_host("exec --judge: codes") else { return };
     let (ended, document) = judged(&bench, &["--", "true"]);
     ended.assert_code(3);
     assert_eq!(check(&document, "length")["ok"], false);

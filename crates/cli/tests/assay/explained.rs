@@ -36,8 +36,8 @@ fn first_promise(run: &Path, trial: usize) -> Value {
 /// round.
 #[test]
 fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
-    let Some(bench) = Bench::on_host(TEST) else { return };
-    let assay = Path::new(env!("CARGO_BIN_EXE_assay"));
+    let Some(bench) = Bench::alone(TEST) else { return };
+    let assay = bench.executable();
     let faults = Fault::all().unwrap();
     let fault = faults.iter().find(|fault| fault.name == "requests-32").unwrap();
     // Which groups starve varies between repeats, at times so much that four repeats are undecided.

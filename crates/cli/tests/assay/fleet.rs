@@ -29,7 +29,7 @@ fn on_cluster(test: &str) -> Option<(Bench, Cluster)> {
         skip(test, &why);
         return None;
     }
-    let bench = Bench::on_busy_host(test)?;
+    let bench = Bench::on_host(test)?;
     let cluster = Cluster::start();
     Some((bench, cluster))
 }

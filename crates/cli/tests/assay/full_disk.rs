@@ -13,7 +13,7 @@ use assay_test_support::HostSnapshot;
 
 #[test]
 fn an_image_that_does_not_fit_is_refused_with_path_free_and_needed() {
-    let Some(bench) = Bench::on_busy_host("an image without room") else { return };
+    let Some(bench) = Bench::on_host("an image without room") else { return };
     let memory = Mounted::tmpfs(bench.path("memory"), 16);
     let before = HostSnapshot::take();
     let study = bench.write("study.toml", &Weights::small().text());
@@ -34,7 +34,7 @@ fn an_image_that_does_not_fit_is_refused_with_path_free_and_needed() {
 
 #[test]
 fn an_image_larger_than_any_disk_is_refused_too() {
-    let Some(bench) = Bench::on_busy_host("an image larger than any disk") else { return };
+    let Some(bench) = Bench::on_host("an image larger than any disk") else { return };
     let disk = loop_disk(1 << 30);
     let study = bench.write("study.toml", &Weights { disk, ..Weights::small() }.text());
     let ended = bench.run(&study, &[]);
@@ -56,7 +56,7 @@ fn fill(place: &std::path::Path) {
 /// because of this one.
 #[test]
 fn a_run_folder_without_inodes_refuses_one_run_and_blocks_no_other() {
-    let Some(bench) = Bench::on_busy_host("a run folder without inodes") else { return };
+    let Some(bench) = Bench::on_host("a run folder without inodes") else { return };
     // With room for the image.
     let memory = Mounted::tmpfs(bench.path("memory"), 96);
     let study = bench.write("study.toml", &Weights::small().text());
@@ -84,7 +84,7 @@ fn a_run_folder_without_inodes_refuses_one_run_and_blocks_no_other() {
 
 #[test]
 fn a_run_folder_that_fills_up_ends_the_run_and_the_host_is_restored() {
-    let Some(bench) = Bench::on_busy_host("a run folder that fills up") else { return };
+    let Some(bench) = Bench::on_host("a run folder that fills up") else { return };
     // The disk image is elsewhere, so that only recorded data fills the folder.
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     let memory = Mounted::tmpfs(bench.path("memory"), 16);
@@ -110,7 +110,7 @@ fn a_run_folder_that_fills_up_ends_the_run_and_the_host_is_restored() {
 
 #[test]
 fn a_run_folder_that_is_not_empty_is_refused() {
-    let Some(bench) = Bench::on_busy_host("a run folder that holds something") else { return };
+    let Some(bench) = Bench::on_host("a run folder that holds something") else { return };
     fs::create_dir(bench.out()).unwrap();
     fs::write(bench.out().join("note"), "kept").unwrap();
     let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
@@ -122,7 +122,7 @@ fn a_run_folder_that_is_not_empty_is_refused() {
 
 #[test]
 fn a_run_folder_that_is_a_file_is_refused() {
-    let Some(bench) = Bench::on_busy_host("a run folder that is a file") else { return };
+    let Some(bench) = Bench::on_host("a run folder that is a file") else { return };
     fs::write(bench.out(), "kept").unwrap();
     let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
     ended.assert_code(4);

@@ -16,8 +16,8 @@ const WANTED: usize = 9;
 
 #[test]
 fn ten_injected_faults_are_ranked_first() {
-    let Some(bench) = Bench::on_host("ten injected faults") else { return };
-    let assay = Path::new(env!("CARGO_BIN_EXE_assay"));
+    let Some(bench) = Bench::alone("ten injected faults") else { return };
+    let assay = bench.executable();
     let never = || false;
     let mut table = String::new();
     let (mut first, mut busy) = (0, 0);

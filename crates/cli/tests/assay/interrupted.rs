@@ -12,7 +12,7 @@ use crate::running::json;
 /// sent only to the program.
 fn interrupt(test: &str, moment: Moment) {
     for (signal, name) in [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM")] {
-        let Some(bench) = Bench::on_busy_host(&format!("{name} while {test}")) else { return };
+        let Some(bench) = Bench::on_host(&format!("{name} while {test}")) else { return };
         let run = run_until(&bench, moment);
         if signal == Signal::INT {
             run.signal_from_terminal(signal);

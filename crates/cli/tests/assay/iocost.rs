@@ -39,7 +39,7 @@ pub(crate) fn scan(line: &str, prefix: &str) -> Vec<(String, f64)> {
 
 #[test]
 fn a_disk_is_measured_and_the_host_is_restored() {
-    let Some(bench) = Bench::on_busy_host("tune --iocost") else { return };
+    let Some(bench) = Bench::on_host("tune --iocost") else { return };
     let command = command(&bench, &["loop:96MiB", "--for", "9s"]);
     let ended = Running::start(command, bench.folder(), bench.out()).end(Duration::from_secs(120));
     ended.assert_verdict();
@@ -80,7 +80,7 @@ fn a_disk_is_measured_and_the_host_is_restored() {
 
 #[test]
 fn an_interrupted_measurement_keeps_what_it_has_and_restores_the_host() {
-    let Some(bench) = Bench::on_busy_host("tune --iocost, interrupted") else { return };
+    let Some(bench) = Bench::on_host("tune --iocost, interrupted") else { return };
     let command = command(&bench, &["loop:96MiB", "--for", "60s"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
     running.wait_until("the second load", |run| run.runs_trial(1));

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use assay_test_support::HostSnapshot;
+use assay_test_support::{HostSnapshot, Noise, is_quick};
 use rustix::process::Signal;
 
 use crate::bench::Bench;
@@ -78,12 +78,23 @@ fn kills_of_conformance_leave_no_trace() {
     kill(&[(Work::Conform, 30)]);
 }
 
+/// Whatever others make and remove meanwhile, with Assay's prefix or without.
+#[test]
+fn kills_beside_foreign_groups_loop_devices_and_mounts_leave_no_trace() {
+    if is_quick("kills beside others") || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let noise = Noise::start();
+    kill(&[(Work::CpuWeight, 8), (Work::Study(Changes::Queue), 8)]);
+    assert!(noise.rounds() > 20, "{} rounds", noise.rounds());
+}
+
 /// Kills works repeatedly, each with its own state directory. They mostly wait, so two run at once: a round
 /// kills both, each at its own instant, and restores both; then the host is compared.
 fn kill(works: &[(Work, usize)]) {
     let names: Vec<String> =
         works.iter().map(|(work, kills)| format!("{kills} kills: {}", work.name())).collect();
-    let Some(bench) = Bench::on_busy_host(&names.join(", ")) else { return };
+    let Some(bench) = Bench::on_host(&names.join(", ")) else { return };
     let seed = draw::seed();
     let benches = std::iter::once(bench).chain(std::iter::repeat_with(Bench::aside));
     let mut all: Vec<Kills> = works

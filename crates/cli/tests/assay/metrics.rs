@@ -101,7 +101,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 #[test]
 fn a_watch_answers_with_what_it_sees_and_no_client_holds_it_up() {
     let test = "metrics of a watch";
-    let Some(bench) = Bench::busy_with(test, &[Need::Controller("cpu")]) else { return };
+    let Some(bench) = Bench::with(test, &[Need::Controller("cpu")]) else { return };
     let Some(group) = Weighted::make() else {
         return skip(test, "no group can be made in a hierarchy of cpu");
     };

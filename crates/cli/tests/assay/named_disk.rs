@@ -13,7 +13,7 @@ fn study_on(disk: String) -> String {
 
 #[test]
 fn a_mounted_disk_is_refused_with_its_mount_point() {
-    let Some(bench) = Bench::on_busy_host("a mounted disk") else { return };
+    let Some(bench) = Bench::on_host("a mounted disk") else { return };
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     device.make_ext4();
     let mounted = Mounted::device(&device, bench.path("data"));
@@ -33,7 +33,7 @@ fn a_mounted_disk_is_refused_with_its_mount_point() {
 
 #[test]
 fn a_disk_with_a_file_system_is_used_only_if_its_size_is_given() {
-    let Some(bench) = Bench::on_busy_host("a disk with content") else { return };
+    let Some(bench) = Bench::on_host("a disk with content") else { return };
     let image = bench.path("disk");
     let device = OwnDevice::attach(&image, 64);
     device.make_ext4();
@@ -78,7 +78,7 @@ const JOBS: &str = "[a]\nrw=read\nbs=4k\nioengine=libaio\niodepth=8\ndirect=1\nt
 
 #[test]
 fn a_partition_is_used_like_a_disk_and_erased_only_by_the_name_of_what_it_holds() {
-    let Some(bench) = Bench::on_busy_host("a partition") else { return };
+    let Some(bench) = Bench::on_host("a partition") else { return };
     let image = bench.path("disk");
     let device = OwnDevice::attach(&image, 96);
     let part = device.add_partition(1, 64);

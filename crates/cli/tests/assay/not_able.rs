@@ -76,7 +76,7 @@ fn path_without_fio(bench: &Bench) -> PathBuf {
 
 #[test]
 fn without_fio_a_run_is_refused_with_the_package_to_install() {
-    let Some(bench) = Bench::on_busy_host("without fio") else { return };
+    let Some(bench) = Bench::on_host("without fio") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let mut run = bench.program();
     run.env("PATH", path_without_fio(&bench)).arg("run").arg(study).arg("--out").arg(bench.out());

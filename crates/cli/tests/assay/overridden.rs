@@ -32,7 +32,7 @@ const OF_A_BUSY_HOST: [&str; 5] =
 /// Runs the study and asserts that the check `name` fails with this evidence and that its cause is ranked
 /// first.
 fn assert_named(test: &str, study: &str, name: &str, code: &str, evidence: &str) {
-    let Some(bench) = Bench::on_busy_host(test) else { return };
+    let Some(bench) = Bench::on_host(test) else { return };
     bench.run(&bench.write("study.toml", study), &[]).assert_code(3);
     bench.assert_host_is_as_before("after the run");
     let verdict = json(&bench.out().join("verdict.json"));

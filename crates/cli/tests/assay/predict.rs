@@ -9,7 +9,7 @@ use assay_test_support::HostSnapshot;
 
 #[test]
 fn a_prediction_changes_nothing_and_names_its_basis() {
-    let Some(bench) = Bench::busy_with("a prediction", &[]) else { return };
+    let Some(bench) = Bench::with("a prediction", &[]) else { return };
     let ended = bench.assay(["predict", "io-weight", "--set", "groups=4,16"]);
     let code = ended.status.code().unwrap();
     assert!([0, 1, 3].contains(&code), "{ended:?}");
@@ -51,7 +51,7 @@ fn a_calibration_of_another_kernel_is_refused_and_a_broken_one_is_named() {
 
 #[test]
 fn a_run_has_a_prediction_from_before_and_a_score_from_after() {
-    let Some(bench) = Bench::on_busy_host("predicting a run") else { return };
+    let Some(bench) = Bench::on_host("predicting a run") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let ended = bench.run(&study, &["--predict"]);
     ended.assert_verdict();
@@ -75,7 +75,7 @@ fn a_run_has_a_prediction_from_before_and_a_score_from_after() {
 
 #[test]
 fn calibrating_stores_a_calibration_and_restores_the_host() {
-    let Some(bench) = Bench::on_busy_host("calibrating") else { return };
+    let Some(bench) = Bench::on_host("calibrating") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let out = bench.out();
     let words = ["predict".as_ref(), study.as_os_str(), "--calibrate".as_ref(), "--each".as_ref()];

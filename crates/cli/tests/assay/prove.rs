@@ -105,7 +105,7 @@ fn is_frozen(freezer: &std::path::Path) -> bool {
 
 #[test]
 fn culprits_that_must_not_be_held_back_are_refused() {
-    let Some(bench) = Bench::busy_with("prove: refusals", &[Need::Controller("cpu")]) else {
+    let Some(bench) = Bench::with("prove: refusals", &[Need::Controller("cpu")]) else {
         return;
     };
     let own = std::process::id().to_string();
@@ -129,7 +129,7 @@ fn culprits_that_must_not_be_held_back_are_refused() {
 
 #[test]
 fn a_group_frozen_by_a_killed_program_is_thawed_by_restore() {
-    let Some(bench) = Bench::busy_with("prove: killed", &[Need::Controller("cpu")]) else { return };
+    let Some(bench) = Bench::with("prove: killed", &[Need::Controller("cpu")]) else { return };
     let groups = Groups::start(&bench);
     let command = groups.prove(&["--turn", "10s"]);
     let mut run = Running::start(command, bench.folder(), bench.out());
@@ -147,7 +147,7 @@ fn a_group_frozen_by_a_killed_program_is_thawed_by_restore() {
 /// SIGSTOP: the program can do nothing, and nobody restores.
 #[test]
 fn no_group_stays_frozen_longer_than_its_turn() {
-    let Some(bench) = Bench::busy_with("prove: stopped", &[Need::Controller("cpu")]) else {
+    let Some(bench) = Bench::with("prove: stopped", &[Need::Controller("cpu")]) else {
         return;
     };
     let groups = Groups::start(&bench);
@@ -166,7 +166,7 @@ fn no_group_stays_frozen_longer_than_its_turn() {
 
 #[test]
 fn an_interrupted_proof_leaves_the_group_thawed_and_shows_what_it_has() {
-    let Some(bench) = Bench::busy_with("prove: interrupted", &[Need::Controller("cpu")]) else {
+    let Some(bench) = Bench::with("prove: interrupted", &[Need::Controller("cpu")]) else {
         return;
     };
     let groups = Groups::start(&bench);
@@ -188,7 +188,7 @@ fn an_interrupted_proof_leaves_the_group_thawed_and_shows_what_it_has() {
 
 #[test]
 fn a_command_is_stopped_when_its_time_is_up() {
-    let Some(bench) = Bench::busy_with("blame: time is up", &[Need::Controller("cpu")]) else {
+    let Some(bench) = Bench::with("blame: time is up", &[Need::Controller("cpu")]) else {
         return;
     };
     let mut command = bench.program();

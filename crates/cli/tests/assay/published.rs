@@ -82,7 +82,7 @@ fn what_a_published_size_needs_is_said_before_the_run() {
 /// Before the folder of the run exists, and as `check` says it.
 #[test]
 fn a_run_without_room_for_its_images_is_refused_before_it_starts() {
-    let Some(bench) = Bench::on_busy_host("a run without room for its images") else { return };
+    let Some(bench) = Bench::on_host("a run without room for its images") else { return };
     bench.write(
         "large.fio",
         "[one]\nrw=read\nsize=1M\ndirectory=.\n[two]\nrw=read\nsize=1M\ndirectory=.\n",

@@ -70,7 +70,7 @@ fn verdict_of(ended: &Ended, folder: &Path) -> Value {
 
 #[test]
 fn the_shipped_study_gives_a_verdict_and_restores_the_host() {
-    let Some(bench) = Bench::on_host("the shipped study") else { return };
+    let Some(bench) = Bench::alone("the shipped study") else { return };
     let ended =
         bench.run(Path::new("io-weight"), &["--set", "groups=4", "--at-most", "4s", "--json"]);
     bench.assert_host_is_as_before("after the run");
@@ -94,7 +94,7 @@ fn the_shipped_study_gives_a_verdict_and_restores_the_host() {
 
 #[test]
 fn every_value_of_a_factor_is_a_trial_with_its_own_verdict() {
-    let Some(bench) = Bench::on_host("two trials") else { return };
+    let Some(bench) = Bench::alone("two trials") else { return };
     let study = Weights { disk: crate::study::loop_disk(64), ..Weights::small() };
     let text =
         study.text().replace("count = 4", "count = \"{groups}\"") + "[factors]\ngroups = [8]\n";
@@ -115,7 +115,7 @@ fn every_value_of_a_factor_is_a_trial_with_its_own_verdict() {
 
 #[test]
 fn groups_inside_groups_are_judged_at_the_outer_level() {
-    let Some(bench) = Bench::on_host("nested groups") else { return };
+    let Some(bench) = Bench::alone("nested groups") else { return };
     let inner = "[[groups.groups]]\nname = \"inner\"\ncount = 2\n\
                  knobs = { \"io.weight\" = [100, 300] }\nrun = \"reader\"\n[workloads.reader]";
     let text = Weights { groups: 2, ..Weights::small() }
@@ -138,7 +138,7 @@ fn groups_inside_groups_are_judged_at_the_outer_level() {
 
 #[test]
 fn a_table_for_people_names_the_report() {
-    let Some(bench) = Bench::on_busy_host("a table for people") else { return };
+    let Some(bench) = Bench::on_host("a table for people") else { return };
     let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
     ended.assert_verdict();
     assert!(ended.stdout.contains("task4"), "{}", ended.stdout);
@@ -150,7 +150,7 @@ fn a_table_for_people_names_the_report() {
 
 #[test]
 fn a_dry_run_prints_the_plan_and_changes_nothing() {
-    let Some(bench) = Bench::on_busy_host("a dry run") else { return };
+    let Some(bench) = Bench::on_host("a dry run") else { return };
     let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &["--dry-run"]);
     ended.assert_code(0);
     assert!(ended.stdout.contains("nothing was touched"), "{}", ended.stdout);
@@ -161,7 +161,7 @@ fn a_dry_run_prints_the_plan_and_changes_nothing() {
 /// fio splits lists of files at `:`, and job files at white space and `;`.
 #[test]
 fn a_run_folder_may_have_any_name() {
-    let Some(bench) = Bench::on_busy_host("a run folder of any name") else { return };
+    let Some(bench) = Bench::on_host("a run folder of any name") else { return };
     let disk = crate::study::loop_disk_with_ext4(64, 2);
     let study = Weights { disk, groups: 2, at_most: "1 s", ..Weights::small() };
     let study = bench.write("study.toml", &study.text());

@@ -7,12 +7,16 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use assay_test_support::own;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
 /// How long a killed program may take to end: one killed in fsync(2) ends only when the disk has written its
 /// data, which after a build can be gigabytes.
 pub(crate) const KILLED: Duration = Duration::from_secs(60);
+
+/// How often its ledger is read.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A running program in its own process group, as a shell would start it.
 pub(crate) struct Running {
@@ -69,7 +73,7 @@ impl Running {
         }
     }
 
-    fn stderr(&self) -> String {
+    pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(self.folder.join("stderr")).unwrap()
     }
 
@@ -106,12 +110,22 @@ impl Running {
         kill_process_group(self.pid(), signal).unwrap();
     }
 
+    /// Notes what it has changed, from its ledger: after a restore nothing names that.
+    fn note_ledgers(&self) {
+        own::note_ledgers(&self.folder.join("state"));
+    }
+
     /// Waits for its end, at most `patience`.
     pub(crate) fn end(mut self, patience: Duration) -> Ended {
         let deadline = Instant::now() + patience;
+        let mut looked = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
+            }
+            if looked.elapsed() > LOOK {
+                self.note_ledgers();
+                looked = Instant::now();
             }
             if Instant::now() > deadline {
                 self.child.kill().unwrap();
@@ -120,6 +134,7 @@ impl Running {
             }
             sleep(Duration::from_millis(5));
         };
+        self.note_ledgers();
         let stdout = fs::read_to_string(self.folder.join("stdout")).unwrap();
         Ended { status, stdout, stderr: self.stderr() }
     }

@@ -24,7 +24,7 @@ const WORK: &str = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; sleep 0.3;
 
 #[test]
 fn a_command_is_recorded_from_start_to_end_and_nothing_else_changes() {
-    let Some(bench) = Bench::busy_with("assay sample", &[]) else { return };
+    let Some(bench) = Bench::with("assay sample", &[]) else { return };
     let out = bench.path("run");
     let place = out.to_str().unwrap();
     let arguments = ["--for", "60s", "--json", "--out", place, "--", "sh", "-c", WORK];
@@ -76,7 +76,7 @@ fn a_recording_is_not_judged_and_its_page_can_be_rewritten() {
 
 #[test]
 fn a_recording_that_is_killed_is_shown_up_to_its_last_sample() {
-    let Some(bench) = Bench::busy_with("a recording that is killed", &[]) else { return };
+    let Some(bench) = Bench::with("a recording that is killed", &[]) else { return };
     let out = bench.path("run");
     let mut command = bench.program();
     let mut child = Command::new("sleep").arg("61.7").spawn().unwrap();

@@ -31,7 +31,7 @@ const WEIGHTS: [Need; 5] =
 /// Runs the study; returns its manifest and its verdict.
 fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
     let beside = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("assay-load");
-    let bench = Bench::busy_with(smallest.study, smallest.needs)?;
+    let bench = Bench::with(smallest.study, smallest.needs)?;
     if !beside.is_file() {
         skip(smallest.study, "assay-load was not built: cd loadgen && cargo build");
         return None;

@@ -69,7 +69,7 @@ fn ext4(at_most: &'static str) -> Weights {
 
 #[test]
 fn a_run_folder_belongs_to_root_until_the_run_is_over_and_then_to_the_caller() {
-    let Some(bench) = Bench::on_busy_host("a run under sudo") else { return };
+    let Some(bench) = Bench::on_host("a run under sudo") else { return };
     for kill in [true, false] {
         let (running, run) =
             in_window(&bench, &Weights { at_most: "60 s", ..Weights::small() }, &[]);
@@ -94,7 +94,7 @@ fn a_run_folder_belongs_to_root_until_the_run_is_over_and_then_to_the_caller() {
 /// The parent folder belongs to the caller, who can therefore rename the run folder.
 #[test]
 fn a_run_folder_that_is_renamed_keeps_neither_its_mount_nor_its_loop_device() {
-    let Some(bench) = Bench::on_busy_host("a run folder that is renamed") else { return };
+    let Some(bench) = Bench::on_host("a run folder that is renamed") else { return };
     for kill in [true, false] {
         let (running, run) = in_window(&bench, &ext4("60 s"), &[]);
         let moved = run.with_file_name("moved");
@@ -116,7 +116,7 @@ fn a_run_folder_that_is_renamed_keeps_neither_its_mount_nor_its_loop_device() {
 /// The run folder is also replaced by one whose names all lead to files of root.
 #[test]
 fn a_run_folder_that_is_exchanged_leads_root_nowhere() {
-    let Some(bench) = Bench::on_busy_host("a run folder that is exchanged") else { return };
+    let Some(bench) = Bench::on_host("a run folder that is exchanged") else { return };
     let victim = bench.path("victim");
     fs::create_dir(&victim).unwrap();
     let live = bench.path("live.jsonl");
@@ -149,7 +149,7 @@ fn a_run_folder_that_is_exchanged_leads_root_nowhere() {
 /// run ends with an error.
 #[test]
 fn an_image_is_made_in_the_run_folder_after_an_exchange() {
-    let Some(bench) = Bench::on_busy_host("images in a run folder that is exchanged") else {
+    let Some(bench) = Bench::on_host("images in a run folder that is exchanged") else {
         return;
     };
     let disk = "use = \"loop\"\nsize = \"{size}\"\nscheduler = \"bfq\"\n\

@@ -165,7 +165,7 @@ fn assert_clean(shown: &str, written: &str) {
 #[test]
 fn a_run_on_a_terminal_draws_bars_and_leaves_only_its_table() {
     let test = "a run draws on a terminal";
-    let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
+    let Some(bench) = Bench::alone(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "6 s", 80, "C.UTF-8");
     let shown = terminal.wait_for("bars", |shown| {
         shown.contains("task4 ") && shown.contains('\u{2502}') && shown.contains("proportional")
@@ -185,7 +185,7 @@ fn a_run_on_a_terminal_draws_bars_and_leaves_only_its_table() {
 #[test]
 fn ctrl_c_ends_a_run_with_its_results_and_a_clean_screen() {
     let test = "Ctrl-C on a terminal";
-    let Some(bench) = Bench::on_busy_host(test).filter(|_| has_setsid(test)) else { return };
+    let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "60 s", 80, "C.UTF-8");
     terminal.wait_for("bars", |shown| shown.contains("task4 ") && shown.contains('\u{2502}'));
     terminal.press(CTRL_C);
@@ -205,7 +205,7 @@ fn ctrl_c_ends_a_run_with_its_results_and_a_clean_screen() {
 #[test]
 fn a_second_ctrl_c_ends_the_run_at_once_and_restores_the_host() {
     let test = "Ctrl-C twice on a terminal";
-    let Some(bench) = Bench::on_busy_host(test).filter(|_| has_setsid(test)) else { return };
+    let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
     // Without it, a workload that ignores SIGINT would be waited for half a minute.
     let study = bench.write("study.toml", DEAF);
     let mut command = bench.program();
@@ -244,7 +244,7 @@ command = ["sh", "-c", "trap '' INT; while :; do sleep 1; done"]
 #[test]
 fn a_terminal_of_forty_columns_without_utf_8_shows_ascii_and_follows_its_size() {
     let test = "a run on a narrow terminal";
-    let Some(bench) = Bench::on_busy_host(test).filter(|_| has_setsid(test)) else { return };
+    let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "8 s", 80, "C");
     terminal.wait_for("bars", |shown| shown.contains("task4 ") && shown.contains('|'));
     terminal.resize(60, 40);

@@ -48,7 +48,7 @@ fn assert_follows(found: &Value, code: Option<i32>) {
 
 #[test]
 fn a_search_tries_allowed_settings_confirms_by_fresh_repeats_and_restores_the_host() {
-    let Some(bench) = Bench::on_host("tune") else { return };
+    let Some(bench) = Bench::alone("tune") else { return };
     let study = bench.write("study.toml", &Weights { at_most: "3 s", ..Weights::small() }.text());
     let written = bench.path("tuned.toml");
     let more = ["--for", "40s", "--settings", "2", "--keep", "scheduler", "--json", "--write"];
@@ -97,7 +97,7 @@ fn a_search_tries_allowed_settings_confirms_by_fresh_repeats_and_restores_the_ho
 
 #[test]
 fn an_interrupted_search_is_judged_and_restored() {
-    let Some(bench) = Bench::on_busy_host("tune, interrupted") else { return };
+    let Some(bench) = Bench::on_host("tune, interrupted") else { return };
     let study = bench.write("study.toml", &Weights { at_most: "2 s", ..Weights::small() }.text());
     let command = command(&bench, &study, &["--for", "5m", "--json"]);
     let mut running = Running::start(command, bench.folder(), bench.out());

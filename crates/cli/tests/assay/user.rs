@@ -40,7 +40,7 @@ fn outputs(out: &Path, name: &str) -> Vec<PathBuf> {
 
 #[test]
 fn a_workload_of_another_user_has_only_its_privileges_and_sees_nothing_of_root() {
-    let Some(bench) = Bench::on_busy_host("a workload of nobody") else { return };
+    let Some(bench) = Bench::on_host("a workload of nobody") else { return };
     let data = bench.path("data");
     fs::create_dir(&data).unwrap();
     let disk = format!("use = \"directory\"\npath = \"{}\"\nsize = \"4 MiB\"", data.display());
@@ -71,7 +71,7 @@ fn a_workload_of_another_user_has_only_its_privileges_and_sees_nothing_of_root()
 
 #[test]
 fn fio_of_another_user_lays_out_its_files_and_reaches_the_start_barrier() {
-    let Some(bench) = Bench::on_busy_host("fio of nobody") else { return };
+    let Some(bench) = Bench::on_host("fio of nobody") else { return };
     let study = crate::study::Weights {
         disk: crate::study::loop_disk_with_ext4(64, 4),
         workload: "use = \"fio\"\nuser = \"65534:65534\"\nargs = { rw = \"randread\", bs = \
@@ -91,7 +91,7 @@ fn fio_of_another_user_lays_out_its_files_and_reaches_the_start_barrier() {
 
 #[test]
 fn an_unknown_user_and_an_inaccessible_raw_device_are_refused() {
-    let Some(bench) = Bench::on_busy_host("users that cannot be had") else { return };
+    let Some(bench) = Bench::on_host("users that cannot be had") else { return };
     let with = |user: &str| crate::study::Weights {
         workload: format!("{}\nuser = \"{user}\"", crate::study::Weights::small().workload),
         ..crate::study::Weights::small()

@@ -128,7 +128,7 @@ impl RunningStep {
 mod tests {
     use std::fs;
 
-    use assay_test_support::{SilentFs, busy_host_lock, skip};
+    use assay_test_support::{SilentFs, host_lock, skip};
 
     use super::*;
     use crate::ledger::Ledger;
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_step_that_hangs_in_the_kernel_is_named_and_the_rest_is_restored() {
         let test = "a step that hangs in the kernel";
-        let Some(_lock) = busy_host_lock(test, &[]) else { return };
+        let Some(_lock) = host_lock(test, &[]) else { return };
         let root = Root::real();
         let temp = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
         let [first, served] = ["first", "served"].map(|name| temp.path().join(name));
@@ -170,7 +170,7 @@ mod tests {
         test: &str,
         restore: impl FnOnce(&Path, &dyn Fn() -> fs::File) -> Box<dyn FnOnce() -> bool + Send>,
     ) {
-        let Some(_lock) = busy_host_lock(test, &[]) else { return };
+        let Some(_lock) = host_lock(test, &[]) else { return };
         let temp = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
         let Some(silent) = SilentFs::mount_file(&temp.path().join("output")) else {
             skip(test, "no FUSE");

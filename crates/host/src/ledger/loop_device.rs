@@ -240,8 +240,7 @@ mod tests {
 
     #[test]
     fn a_borrowed_device_keeps_two_attributes_that_cannot_be_written() {
-        let Some(_lock) =
-            assay_test_support::busy_host_lock("a borrowed loop device", &[Need::Loop])
+        let Some(_lock) = assay_test_support::host_lock("a borrowed loop device", &[Need::Loop])
         else {
             return;
         };

@@ -18,7 +18,7 @@ use assay_sample::{
     Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, SamplerAffinity, Source,
     Targets, prepare_chosen,
 };
-use assay_test_support::{HostSnapshot, busy_host_lock, put};
+use assay_test_support::{HostSnapshot, host_lock, put};
 
 const FREE: &str = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 1\n";
 const TYPE: &str = "Node 0, zone Normal, type Movable 0 0 0 0 0 0 0 0 0 0 1\n";
@@ -122,7 +122,7 @@ impl Drop for Full {
 #[test]
 fn a_full_disk_ends_the_samples_but_not_the_trial() {
     const NAME: &str = "a_full_disk_ends_the_samples_but_not_the_trial";
-    let Some(_lock) = busy_host_lock(NAME, &[]) else { return };
+    let Some(_lock) = host_lock(NAME, &[]) else { return };
     let before = HostSnapshot::take();
     let full = Full::mount();
     let tree = tree();

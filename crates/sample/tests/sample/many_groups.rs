@@ -12,7 +12,7 @@ use assay_sample::{
     Choice, CpuFile, Depth, GroupTarget, MemoryFiles, Prepared, Rows, Source, Targets,
     prepare_chosen,
 };
-use assay_test_support::{HostSnapshot, host_lock, skip};
+use assay_test_support::{HostSnapshot, host_alone, skip};
 
 const GROUPS: usize = 20;
 
@@ -107,7 +107,7 @@ fn value(table: &Table, index: usize, column: &str) -> Option<u64> {
 #[test]
 fn the_iterator_yields_the_values_of_the_groups_files() {
     const NAME: &str = "the_iterator_yields_the_values_of_the_groups_files";
-    let Some(_lock) = host_lock(NAME, &[]) else { return };
+    let Some(_lock) = host_alone(NAME, &[]) else { return };
     let before = HostSnapshot::take();
     let Some(groups) = Groups::make() else {
         return skip(NAME, "no hierarchies of cgroup v1 for cpuacct and memory that take groups");

@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::{HostSnapshot, entries, mounts};
+use crate::host_lock::is_alone;
+use crate::own;
 
 /// Substrings of names of writable files that are counters or commands: their content changes without being
 /// set.
@@ -26,67 +28,48 @@ const NOT_SETTINGS: [&str; 14] = [
 ];
 
 impl HostSnapshot {
-    /// Root groups, Assay's own and those named `theirs`, which tests create to check that they stay, are
-    /// recorded completely; of all other groups only their settings.
+    /// The settings of the root groups, and the test's own groups, and those that it watches, completely.
     pub(super) fn take_groups(&mut self) {
         for line in mounts().lines() {
             let fields: Vec<&str> = line.split(' ').collect();
-            if let [_, target, "cgroup" | "cgroup2", ..] = fields[..] {
-                self.take_groups_below(Path::new(target), true);
-            }
-        }
-    }
-
-    fn take_groups_below(&mut self, group: &Path, counts: bool) {
-        self.note_group(group, String::new(), counts);
-        for path in entries(group) {
-            if path.is_dir() {
-                if !is_of_other_process(&path.to_string_lossy()) {
-                    self.take_groups_below(&path, is_ours_or_watched(&path));
-                }
-            } else if is_setting(&path)
-                && let Ok(text) = fs::read_to_string(&path)
+            if let [_, target, "cgroup" | "cgroup2", ..] = fields[..]
+                && (own::has(target) || !target.contains("/assay-"))
             {
-                self.note_group(&path, settled(&text), counts);
+                self.take_group(Path::new(target));
+                self.take_own_below(Path::new(target));
             }
         }
     }
 
-    fn note_group(&mut self, path: &Path, text: String, counts: bool) {
-        match counts {
-            true => self.note(path, text),
-            false => {
-                self.foreign_groups.insert(path.display().to_string(), text);
+    /// The test's own groups are below those of others: a service, a container, a delegated slice.
+    fn take_own_below(&mut self, group: &Path) {
+        for inside in entries(group).into_iter().filter(|path| path.is_dir()) {
+            if own::has(&inside.to_string_lossy()) {
+                self.take_group(&inside);
+            }
+            self.take_own_below(&inside);
+        }
+    }
+
+    fn take_group(&mut self, group: &Path) {
+        self.note(group, String::new());
+        // Whoever makes groups, systemd or another test, switches controllers on in the root group.
+        let is_shared = |path: &Path| path.ends_with("cgroup.subtree_control") && !is_alone();
+        let settings = entries(group).into_iter().filter(|path| is_setting(path));
+        for path in settings.filter(|path| own::has(&path.to_string_lossy()) || !is_shared(path)) {
+            if let Ok(text) = fs::read_to_string(&path) {
+                self.note(&path, settled(&text));
             }
         }
     }
-}
-
-/// Whether the path is in a group made by Assay or by a test.
-fn is_ours_or_watched(group: &Path) -> bool {
-    let mut names = group.iter().map(|name| name.to_string_lossy());
-    names.any(|name| name.starts_with("assay") || name.starts_with("theirs"))
-}
-
-/// Whether a path is in the top group of another running Assay: `assay-...-PID`, the name that every command
-/// uses. Assay may be used manually while tests run; what a killed run leaves has no running owner and is
-/// recorded.
-pub(super) fn is_of_other_process(path: &str) -> bool {
-    path.split(['/', '\n']).filter(|name| name.starts_with("assay-")).any(|name| {
-        let pid = name.rsplit('-').next().and_then(|text| text.parse::<u32>().ok());
-        pid.is_some_and(|pid| pid != std::process::id() && lives(pid))
-    })
-}
-
-/// Whether this process exists, whatever its name: Assay also runs inside other programs, such as the tests
-/// of its crates.
-fn lives(pid: u32) -> bool {
-    !super::has_ended(Path::new(&format!("/proc/{pid}")))
 }
 
 fn is_setting(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let writable = path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o200 != 0);
+    let is_writable = |mode: u32| mode & 0o200 != 0;
+    let writable = path
+        .metadata()
+        .is_ok_and(|metadata| metadata.is_file() && is_writable(metadata.permissions().mode()));
     writable && !NOT_SETTINGS.iter().any(|part| name.contains(part))
 }
 

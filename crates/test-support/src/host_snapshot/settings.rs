@@ -41,6 +41,11 @@ const NOT_SETTINGS: [&str; 5] = [
     "khugepaged/pages_collapsed",
 ];
 
+/// Whether this file is a setting of the whole machine.
+pub(super) fn is_setting(path: &str) -> bool {
+    FILES.contains(&path) || FOLDERS.iter().any(|folder| path.starts_with(folder))
+}
+
 impl HostSnapshot {
     pub(super) fn take_settings(&mut self) {
         for folder in FOLDERS {

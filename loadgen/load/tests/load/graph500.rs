@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use assay_cgroup::Tree;
 use assay_host::Ledger;
 use assay_kernel::{Root, fifo::Fifo, process};
-use assay_test_support::{HostSnapshot, Need, busy_host_lock, skip};
+use assay_test_support::{HostSnapshot, Need, host_lock, skip};
 
 fn graph500(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay-load"));
@@ -183,7 +183,7 @@ fn a_missing_start_barrier_is_reported_with_its_path() {
 #[test]
 fn a_scale_beyond_the_group_limit_is_refused_and_one_below_it_runs() {
     let test = "graph500 below a group's limit";
-    let Some(_lock) = busy_host_lock(test, &[Need::Controller("memory")]) else { return };
+    let Some(_lock) = host_lock(test, &[Need::Controller("memory")]) else { return };
     let root = Root::real();
     let homes = assay_host::gather(&root).unwrap().cgroup.hierarchies_with(["memory"]).0;
     let before = HostSnapshot::take();

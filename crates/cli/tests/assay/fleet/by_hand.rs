@@ -68,8 +68,7 @@ fn the_reason_of_a_failed_run_comes_from_its_document() {
 /// plan and its seed, whatever the copy is called.
 #[test]
 fn a_run_that_was_copied_from_its_host_is_the_task_of_its_fleet() {
-    let Some(bench) = Bench::busy_with("a run copied from its host", &[Need::Controller("cpu")])
-    else {
+    let Some(bench) = Bench::with("a run copied from its host", &[Need::Controller("cpu")]) else {
         return;
     };
     let study = ["cpu-weight", "--set", "groups=2", "--repeats", "1", "--at-most", "1s"];

@@ -69,7 +69,7 @@ fn pause(random: &mut SmallRng) {
 
 #[test]
 fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
-    let Some(bench) = Bench::on_busy_host("kills with a full disk") else { return };
+    let Some(bench) = Bench::on_host("kills with a full disk") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
     let filler = state.at.join("filler");
     let fill = || {
@@ -98,7 +98,7 @@ fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
 
 #[test]
 fn kills_with_a_read_only_state_folder_are_reported_and_restored_afterwards() {
-    let Some(bench) = Bench::on_busy_host("kills with a read-only state folder") else { return };
+    let Some(bench) = Bench::on_host("kills with a read-only state folder") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
     let at = state.at.clone();
     let remount = |option: &str| {
@@ -130,7 +130,7 @@ fn kills_with_a_read_only_state_folder_are_reported_and_restored_afterwards() {
 #[test]
 fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
     let test = "kills with frozen workloads";
-    let Some(bench) = Bench::on_busy_host(test) else { return };
+    let Some(bench) = Bench::on_host(test) else { return };
     if Freezer::make().is_none() {
         skip(test, "no freezer on cgroup v1");
         return;
@@ -172,7 +172,7 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
 /// The disk is replaced by another one before the restore.
 #[test]
 fn kills_before_a_disk_is_replaced_leave_the_new_disk_unchanged() {
-    let Some(bench) = Bench::on_busy_host("kills and exchanged disks") else { return };
+    let Some(bench) = Bench::on_host("kills and exchanged disks") else { return };
     let before = HostSnapshot::take();
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     let seed = seed();
@@ -218,7 +218,7 @@ fn kills_before_a_disk_is_replaced_leave_the_new_disk_unchanged() {
 
 #[test]
 fn kills_of_two_runs_at_once_leave_each_other_alone() {
-    let Some(bench) = Bench::on_busy_host("kills of two runs at once") else { return };
+    let Some(bench) = Bench::on_host("kills of two runs at once") else { return };
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let before = HostSnapshot::take();
@@ -249,7 +249,7 @@ fn kills_of_two_runs_at_once_leave_each_other_alone() {
 /// The owner of the directory puts a link to a directory of root's in the place of the scratch directory.
 #[test]
 fn kills_before_a_directory_is_exchanged_for_a_link_leave_its_target_unchanged() {
-    let Some(bench) = Bench::on_busy_host("kills and links") else { return };
+    let Some(bench) = Bench::on_host("kills and links") else { return };
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let before = HostSnapshot::take();

@@ -18,7 +18,7 @@ impl Theirs {
         let facts = assay_host::gather(&Root::real()).unwrap();
         let (hierarchies, _) = facts.cgroup.hierarchies_with(["cpu", "memory", "pids", "io"]);
         let process = Command::new("sleep").arg("3600").current_dir("/").spawn().unwrap();
-        let name = format!("theirs-{}", process.id());
+        let name = format!("theirs-{}-{}", process.id(), std::process::id());
         let groups: Vec<PathBuf> =
             hierarchies.iter().map(|hierarchy| hierarchy.base.join(&name)).collect();
         for group in &groups {

@@ -2,13 +2,13 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::OnceLock;
 
-use assay_test_support::{HostSnapshot, is_for_guests, skip, with_host_lock};
+use assay_test_support::{HostSnapshot, is_quick, skip};
 use serde_json::Value;
 
 use super::shared::{ARGUMENTS, PATIENCE, Visit, tree, visit, why_not};
-use super::watched::BLAME;
+use super::systemd::SYSTEMD;
+use super::watched::{BLAME, CONTENDED};
 use crate::bench::Bench;
 use crate::iocost::scan;
 use crate::running::{Running, json};
@@ -18,7 +18,7 @@ use crate::running::{Running, json};
 const ON_V2: &str = r#"
 shares() { # scheduler, requests a second
     "$assay" run io-weight --disk "null_blk:iops=$2,depth=32" --scheduler "$1" \
-        --set budget=64 --repeats 2 --at-most 6s --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
+        --set budget=64 --repeats 1 --at-most 6s --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
         { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
 }
 part layout stat -fc %T /sys/fs/cgroup
@@ -34,21 +34,22 @@ part change sh -c 'echo x >"$0/assay-was-here"; echo x >/usr/assay-was-here
     mkdir /tmp/lower && mount -t 9p -o trans=virtio,version=9p2000.L /dev/root /tmp/lower &&
         echo x >/tmp/lower/assay-was-here; true' "$scripts"
 part delegated sh "$scripts/lab/delegated" "$assay"
-part conform "$assay" conform pids core cpuset --json
+part conform "$assay" conform --json pages-come-from-their-groups-nodes pages-follow-a-changed-list \
+    fork-above-the-limit-fails forks-far-below-the-limit-succeed
 part host "$assay" host
 place() { # a study of placement, and its options
     "$assay" run "$@" --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
         { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
 }
-part misplaced place numa-misplaced --repeats 4 --at-most 4s
-part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
-    --set "memory=first touch,interleave:0-1,bind:1" --repeats 3 --at-most 4s
+part misplaced place numa-misplaced --repeats 3 --at-most 2s
+part placement place numa-placement --set program=streamcluster --set balancing=0 \
+    --set "memory=first touch,interleave:0-1,bind:1" --repeats 3 --at-most 2s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
-    --repeats 4 --at-most 4s
-part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
     --repeats 3 --at-most 4s
+part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
+    --repeats 1 --at-most 3s
 iocost() { # the parameters of a disk of known speed, written to the kernel for the proof
-    "$assay" tune --iocost null_blk:iops=2000,depth=32,size=64MiB --set budget=64 --for 15s \
+    "$assay" tune --iocost null_blk:iops=2000,depth=32,size=64MiB --set budget=64 --for 8s \
         --out /run/assay/run-iocost --json 2>/run/assay/iocost.err ||
         { code=$?; [ $code -lt 4 ] || cat /run/assay/iocost.err; return $code; }
 }
@@ -56,11 +57,9 @@ part iocost iocost
 part afterwards sh -c 'grep -c "load\|ctrl=user" /sys/fs/cgroup/io.cost.model; grep -A 4 "io.cost.[mq]" /run/assay/run-iocost/manifest.json'
 part bfq shares bfq 2000
 part none shares none 400
-exit 7
 "#;
 
-pub(super) fn on_v2(test: &str) -> Option<&'static Visit> {
-    static ONCE: OnceLock<Result<Visit, String>> = OnceLock::new();
+pub(super) fn on_v2(test: &str) -> Option<Visit> {
     let options = [
         ["--cgroup", "v2"],
         ["--nodes", "2"],
@@ -70,16 +69,22 @@ pub(super) fn on_v2(test: &str) -> Option<&'static Visit> {
         ["--disk", "null_blk:iops=2000,depth=32,size=64MiB"],
         ["--swap", "128MiB"],
     ];
-    visit(&ONCE, test, "debian-6.12", options.as_flattened(), &format!("{ARGUMENTS}{ON_V2}"))
+    let script = format!("{ARGUMENTS}{ON_V2}{BLAME}{SYSTEMD}exit 7\n");
+    visit("v2", test, "debian-6.12", options.as_flattened(), &script)
 }
 
 /// What the guest with cgroup v1 does last.
 const PANICS: &str = "cat /proc/self/cgroup; sleep 3; echo c >/proc/sysrq-trigger; sleep 60";
 
-pub(super) fn on_v1(test: &str) -> Option<&'static Visit> {
-    static ONCE: OnceLock<Result<Visit, String>> = OnceLock::new();
+pub(super) fn on_v1(test: &str) -> Option<Visit> {
     let options = [["--cgroup", "v1"], ["--disk", "null_blk:iops=2000,depth=4,size=64MiB"]];
-    visit(&ONCE, test, "debian-6.1", options.as_flattened(), &format!("{ARGUMENTS}{BLAME}{PANICS}"))
+    visit(
+        "v1",
+        test,
+        "debian-6.1",
+        options.as_flattened(),
+        &format!("{ARGUMENTS}disk=$ASSAY_LAB_DISK_1\n{BLAME}{CONTENDED}{PANICS}"),
+    )
 }
 
 #[test]
@@ -296,7 +301,7 @@ fn divided(guest: &Visit, scheduler: &str, obeyed_by: &str) {
 #[test]
 fn bfq_divides_a_null_block_device_on_v2() {
     let Some(guest) = on_v2("BFQ in a guest") else { return };
-    divided(guest, "bfq", "bfq");
+    divided(&guest, "bfq", "bfq");
 }
 
 /// The kernel takes the lines that a measurement prints, and weights act under them.
@@ -327,7 +332,7 @@ fn measured_parameters_of_iocost_are_taken_by_the_kernel_and_proven_on_v2() {
 #[test]
 fn iocost_divides_a_null_block_device_on_v2() {
     let Some(guest) = on_v2("iocost in a guest") else { return };
-    divided(guest, "none", "iocost");
+    divided(&guest, "none", "iocost");
 }
 
 const SMALL: &str = r#"
@@ -392,21 +397,21 @@ fn assert_harmless(folder: &Path) {
 /// The caveat of every verdict from an emulated guest.
 const CAVEAT: &str = "emulated guest: placement and logic hold, times do not";
 
-/// The environment of a test with its own guest, and a snapshot of the host without the lock.
+/// The environment of a test with its own guest, and a snapshot of the host.
 fn own_guest(test: &str) -> Option<(Bench, HostSnapshot)> {
-    if is_for_guests() {
+    if is_quick(test) {
         return None;
     }
     if let Some(why) = why_not("debian-6.1") {
         skip(test, &format!("no guest: {why}"));
         return None;
     }
-    Some((Bench::aside(), with_host_lock(HostSnapshot::take)))
+    Some((Bench::aside(), HostSnapshot::take()))
 }
 
 #[track_caller]
 fn assert_untouched(bench: &Bench, before: &HostSnapshot, when: &str) {
-    assert_eq!(with_host_lock(|| HostSnapshot::differences_since(before)), "", "{when}");
+    assert_eq!(HostSnapshot::differences_since(before), "", "{when}");
     bench.assert_nothing_is_left(when);
 }
 

@@ -1,16 +1,20 @@
 //! Guests shared by many tests: booted once, by the first test.
 
 use std::collections::BTreeMap;
+use std::env;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use assay_lab::{Cache, KernelChoice};
-use assay_test_support::{HostSnapshot, is_for_guests, skip, with_host_lock};
-use serde_json::Value;
+use assay_test_support::{HostSnapshot, is_quick, skip};
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::running::{Ended, Running};
+use crate::running::{self, Ended, Running};
 
 /// Output and exit code of one part of a guest's script.
 #[derive(Debug)]
@@ -41,6 +45,28 @@ pub(super) struct Visit {
 }
 
 impl Visit {
+    fn new(ended: Ended, differences: String) -> Self {
+        Self { parts: parts(&ended.stdout), ended, differences }
+    }
+
+    fn to_json(&self) -> String {
+        let Ended { status, stdout, stderr } = &self.ended;
+        let status = status.into_raw();
+        let differences = &self.differences;
+        json!({ "status": status, "stdout": stdout, "stderr": stderr, "differences": differences })
+            .to_string()
+    }
+
+    fn from_json(kept: &Value) -> Self {
+        let text = |key: &str| kept[key].as_str().unwrap().to_owned();
+        let status = i32::try_from(kept["status"].as_i64().unwrap()).unwrap();
+        let status = ExitStatus::from_raw(status);
+        Self::new(
+            Ended { status, stdout: text("stdout"), stderr: text("stderr") },
+            text("differences"),
+        )
+    }
+
     /// The part with this name.
     pub(super) fn part(&self, name: &str) -> &Part {
         self.parts.get(name).unwrap_or_else(|| panic!("no part {name} in {:#?}", self.ended))
@@ -70,33 +96,35 @@ pub(super) fn why_not(kernel: &str) -> Option<String> {
     had.err().map(|error| error.what)
 }
 
-/// Boots a guest and runs a script in it, once for all tests that use it. `None`, printed and counted as
+/// Boots a guest and runs a script in it, once for all tests of a suite that use it. `None`, printed and counted as
 /// skipped for each of them, if that is not possible.
 pub(super) fn visit(
-    once: &'static OnceLock<Result<Visit, String>>,
+    name: &str,
     test: &str,
     kernel: &str,
     options: &[&str],
     script: &str,
-) -> Option<&'static Visit> {
-    // A busy guest would disturb a test that measures.
-    if is_for_guests() {
+) -> Option<Visit> {
+    if is_quick(test) {
         return None;
     }
-    let made = once.get_or_init(|| {
-        if let Some(why) = why_not(kernel) {
-            return Err(why);
-        }
-        let visit = run(kernel, options, script);
-        Ok(if is_of_the_emulator(&visit) { run(kernel, options, script) } else { visit })
-    });
-    match made {
-        Ok(visit) => Some(visit),
-        Err(why) => {
-            skip(test, &format!("no guest: {why}"));
-            None
-        }
+    if let Some(why) = why_not(kernel) {
+        skip(test, &format!("no guest: {why}"));
+        return None;
     }
+    // Each test is a process of its own: the first one boots the guest and keeps what it printed for the others.
+    let suite = env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| std::process::id().to_string());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests").join(suite);
+    fs::create_dir_all(&folder).unwrap();
+    let lock = File::create(folder.join(format!("{name}.lock"))).unwrap();
+    rustix::io::retry_on_intr(|| flock(&lock, FlockOperation::LockExclusive)).unwrap();
+    let kept = folder.join(format!("{name}.json"));
+    if !kept.exists() {
+        let visit = run(kernel, options, script);
+        let visit = if is_of_the_emulator(&visit) { run(kernel, options, script) } else { visit };
+        fs::write(&kept, visit.to_json()).unwrap();
+    }
+    Some(Visit::from_json(&running::json(&kept)))
 }
 
 /// Whether the guest panicked at a breakpoint of the kernel's own. Attaching to a tracepoint patches code that the other
@@ -104,7 +132,7 @@ pub(super) fn visit(
 /// never does (`text_poke_bp_batch` in arch/x86/kernel/alternative.c synchronizes all of them).
 fn is_of_the_emulator(visit: &Visit) -> bool {
     let rest = visit.ended.stderr.split_once("all of it: ").map(|(_, rest)| rest);
-    let console = rest.and_then(|rest| std::fs::read_to_string(rest.lines().next()?).ok());
+    let console = rest.and_then(|rest| fs::read_to_string(rest.lines().next()?).ok());
     console.is_some_and(|text| text.contains("Oops: int3"))
 }
 
@@ -112,7 +140,7 @@ fn run(kernel: &str, options: &[&str], script: &str) -> Visit {
     let bench = Bench::aside();
     let text = format!("{PARTS}{script}");
     let path = bench.write("script", &text);
-    let before = with_host_lock(|| HostSnapshot::take_with(&[&tree(), Path::new("/lib/modules")]));
+    let before = HostSnapshot::take_with(&[&tree(), Path::new("/lib/modules")]);
     let mut command = bench.program();
     command
         .args(["lab", "exec", "--kernel", kernel, "--timeout", "30min"])
@@ -123,10 +151,9 @@ fn run(kernel: &str, options: &[&str], script: &str) -> Visit {
         .arg(env!("CARGO_BIN_EXE_assay"))
         .arg(tree());
     let ended = Running::start(command, bench.folder(), bench.out()).end(PATIENCE);
-    let differences = with_host_lock(|| HostSnapshot::differences_since(&before));
+    let differences = HostSnapshot::differences_since(&before);
     bench.assert_nothing_is_left("after a guest");
-    let parts = parts(&ended.stdout);
-    Visit { ended, parts, differences }
+    Visit::new(ended, differences)
 }
 
 /// The scripts of this tree, which a guest can read but must not be able to change.
@@ -134,8 +161,9 @@ pub(super) fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").canonicalize().unwrap()
 }
 
-/// What a script is called with.
-pub(super) const ARGUMENTS: &str = "assay=$1 scripts=$2\n";
+/// What a script is called with. The program is started often, and its pages are read through 9p, which does not cache.
+pub(super) const ARGUMENTS: &str =
+    "assay=/run/assay-program scripts=$2\nstrip -o $assay \"$1\" || cp \"$1\" $assay\n";
 
 /// `part NAME COMMAND...` runs a command and frames its output, and marks what it says on stderr.
 const PARTS: &str = r#"

@@ -3,7 +3,7 @@
 use assay_test_support::skip;
 use serde_json::Value;
 
-use super::watched::on_6_12;
+use super::guest::on_v2;
 
 /// Parts of a guest's script.
 pub(super) const SYSTEMD: &str = r#"
@@ -30,7 +30,7 @@ fn row<'d>(document: &'d Value, table: &str, group: &str) -> &'d Value {
 #[test]
 fn what_systemd_was_asked_for_is_read_from_its_slices() {
     let test = "slices of systemd";
-    let Some(guest) = on_6_12(test) else { return };
+    let Some(guest) = on_v2(test) else { return };
     let Some(part) = guest.parts.get("systemd") else {
         return skip(test, "no systemd on this host, whose programs the guest has");
     };

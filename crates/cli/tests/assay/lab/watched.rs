@@ -1,15 +1,12 @@
 //! The eBPF programs of `assay blame` on other kernels: what a group waits for is known from how it was made. Times
 //! of an emulated guest mean nothing; parts of them that are far apart do.
 
-use std::sync::OnceLock;
-
 use serde_json::Value;
 
-use super::guest::on_v1;
-use super::shared::{ARGUMENTS, Visit, visit};
-use super::systemd::SYSTEMD;
+use super::guest::{on_v1, on_v2};
+use super::shared::Visit;
 
-/// Parts of a guest's script, for one disk.
+/// Parts of a guest's script about waiting for a CPU.
 pub(super) const BLAME: &str = r#"
 valid() { # a command, up to three times: a machine that waits for its host itself leaves some answers void
     for _ in 1 2 3; do
@@ -37,7 +34,11 @@ beside -- timeout 300 taskset -c 0 sh -c ': >/run/computes; while [ ! -e /run/en
 await /run/computes
 blame beside -- sh -c "$spin; true"
 touch /run/enough; wait
-beside -- fio --name=reader --filename="$ASSAY_LAB_DISK_1" --rw=randread --bs=4k --direct=1 --ioengine=libaio \
+"#;
+
+/// Parts of a guest's script about the requests of the disk `$disk` and the contention of two groups, after [`BLAME`].
+pub(super) const CONTENDED: &str = r#"
+beside -- fio --name=reader --filename="$disk" --rw=randread --bs=4k --direct=1 --ioengine=libaio \
     --iodepth=8 --thread --time_based --runtime=300
 exec=$!
 for _ in $(seq 120); do
@@ -59,12 +60,6 @@ touch /run/seen; wait
 "#;
 
 /// A guest for what is watched, which would come in between what others measure; and for systemd, which does so, too.
-pub(super) fn on_6_12(test: &str) -> Option<&'static Visit> {
-    static ONCE: OnceLock<Result<Visit, String>> = OnceLock::new();
-    let options = ["--cgroup", "v2", "--disk", "null_blk:iops=2000,depth=4,size=64MiB"];
-    visit(&ONCE, test, "debian-6.12", &options, &format!("{ARGUMENTS}{BLAME}{SYSTEMD}"))
-}
-
 /// Threads of the shell and of `timeout` want a CPU now and then, for which an emulated machine takes its time.
 const HARDLY: f64 = 20.0;
 
@@ -113,25 +108,19 @@ fn assert_requests_followed(guest: &Visit) {
 #[test]
 fn waiting_is_charged_as_it_was_made_on_linux_6_1_with_v1() {
     let Some(guest) = on_v1("blame on 6.1") else { return };
-    assert_charged_as_made(guest);
+    assert_charged_as_made(&guest);
 }
 
 #[test]
 fn waiting_is_charged_as_it_was_made_on_linux_6_12_with_v2() {
-    let Some(guest) = on_6_12("blame on 6.12") else { return };
-    assert_charged_as_made(guest);
+    let Some(guest) = on_v2("blame on 6.12") else { return };
+    assert_charged_as_made(&guest);
 }
 
 #[test]
 fn requests_are_followed_on_linux_6_1_with_v1() {
     let Some(guest) = on_v1("requests on 6.1") else { return };
-    assert_requests_followed(guest);
-}
-
-#[test]
-fn requests_are_followed_on_linux_6_12_with_v2() {
-    let Some(guest) = on_6_12("requests on 6.12") else { return };
-    assert_requests_followed(guest);
+    assert_requests_followed(&guest);
 }
 
 /// The programs of `audit --for` are loaded and see both groups want a CPU. How an emulated CPU divides itself is another
@@ -158,11 +147,5 @@ fn assert_contention_is_seen(guest: &Visit) {
 #[test]
 fn contention_is_seen_on_linux_6_1_with_v1() {
     let Some(guest) = on_v1("contention on 6.1") else { return };
-    assert_contention_is_seen(guest);
-}
-
-#[test]
-fn contention_is_seen_on_linux_6_12_with_v2() {
-    let Some(guest) = on_6_12("contention on 6.12") else { return };
-    assert_contention_is_seen(guest);
+    assert_contention_is_seen(&guest);
 }

@@ -7,7 +7,7 @@ use assay_test_support::{HostLock, Need};
 
 /// Waits for the host lock; `None`, after reporting a skipped test, if the host lacks something.
 pub(crate) fn host_lock(test: &str) -> Option<HostLock> {
-    assay_test_support::busy_host_lock(test, &[Need::Loop, Need::Bfq])
+    assay_test_support::host_lock(test, &[Need::Loop, Need::Bfq])
 }
 
 /// The path of a control group for a test, in the freezer's v1 hierarchy or in cgroup2.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_host::Ledger;
 use assay_kernel::Root;
-use assay_test_support::{HostSnapshot, busy_host_lock};
+use assay_test_support::{HostSnapshot, host_alone};
 
 const VM: &str = "/proc/sys/vm";
 
@@ -28,7 +28,7 @@ fn set_and_restore(written: &str, value: &str, other: &str) {
 
 #[test]
 fn both_of_two_rival_settings_are_restored() {
-    let Some(_lock) = busy_host_lock("rival settings", &[]) else { return };
+    let Some(_lock) = host_alone("rival settings", &[]) else { return };
     let before = HostSnapshot::take();
     set_and_restore("dirty_bytes", "268435456", "dirty_ratio");
     set_and_restore("dirty_ratio", "19", "dirty_bytes");
@@ -40,7 +40,7 @@ fn both_of_two_rival_settings_are_restored() {
 /// The amount cannot be set to 0 directly: only a change of the ratio does that.
 #[test]
 fn two_rival_settings_of_0_are_restored() {
-    let Some(_lock) = busy_host_lock("rivals that are both 0", &[]) else { return };
+    let Some(_lock) = host_alone("rivals that are both 0", &[]) else { return };
     let before = HostSnapshot::take();
     let (root, state) = (Root::real(), tempfile::tempdir().unwrap());
     let mut outer = Ledger::begin(state.path(), "outer").unwrap();
@@ -64,7 +64,7 @@ fn a_huge_page_mode_is_restored_with_values_the_kernel_recomputed() {
         assay_test_support::skip("a mode of huge pages", "no transparent huge pages");
         return;
     }
-    let Some(_lock) = busy_host_lock("a mode of huge pages", &[]) else { return };
+    let Some(_lock) = host_alone("a mode of huge pages", &[]) else { return };
     let before = HostSnapshot::take();
     let (root, state) = (Root::real(), tempfile::tempdir().unwrap());
     for value in ["never", "always", "madvise"] {
