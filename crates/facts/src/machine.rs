@@ -154,6 +154,9 @@ pub struct HostFacts {
     /// Active schemes of DAMON: the kernel may evict, move or promote memory by itself.
     #[serde(default = "damon_unknown")]
     pub damon: Available<Vec<DamonScheme>>,
+    /// By which law weights of CPU divide: `smp` before Linux 7.3, since then as /sys/kernel/debug/sched/cgroup_mode says.
+    #[serde(default = "weight_mode_unknown")]
+    pub weight_mode: Available<String>,
     /// Values of host settings (docs/reference/settings.md), by name, as read from the files. For
     /// choices all are listed, the active one in brackets. Empty in records of older versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -192,6 +195,11 @@ fn null_blk_unknown() -> Available<()> {
 
 /// The default for hosts recorded by older versions.
 fn damon_unknown() -> Available<Vec<DamonScheme>> {
+    Available::NotAvailable("not recorded by the version that measured this host".to_owned())
+}
+
+/// The default for hosts recorded by older versions.
+fn weight_mode_unknown() -> Available<String> {
     Available::NotAvailable("not recorded by the version that measured this host".to_owned())
 }
 

@@ -12,11 +12,13 @@ mod null_blk;
 mod settings;
 mod system;
 mod tools;
+mod weight_mode;
 
 pub use knobs::{kernel, knobs};
 pub(crate) use null_blk::NULLB;
 pub use system::machine;
 pub use tools::locate_tools;
+pub use weight_mode::weight_mode;
 
 use assay_facts::{CgroupLayout, Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};
@@ -51,6 +53,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         pressure: system::pressure(root),
         parses_partitions: system::parses_partitions(root),
         damon: damon::schemes(root),
+        weight_mode: weight_mode(root),
         settings: settings::settings(root),
         tools: tools::tools(root),
     })

@@ -16,7 +16,7 @@ pub mod ledger;
 pub mod scratch;
 
 pub use command::find as find_program;
-pub use facts::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine};
+pub use facts::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine, weight_mode};
 pub use freezer::{describe_survivor, is_frozen};
 pub use ledger::{
     ChangeReport, Ledger, Unfinished, lock_file, private_state, restore_all, set_aside, state_dir,

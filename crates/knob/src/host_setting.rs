@@ -32,7 +32,7 @@ pub enum SideEffect {
 /// A setting of the whole machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostSetting {
-    /// Its name in a study: a sysctl with its dots, or `thp.` and the path below
+    /// Its name in a study: a sysctl with its dots, `sched.cgroup_mode` in debugfs, or `thp.` and the path below
     /// /sys/kernel/mm/transparent_hugepage.
     pub name: &'static str,
     /// The values it accepts.
@@ -77,6 +77,7 @@ impl HostSetting {
     pub fn path(&self) -> String {
         match self.name.strip_prefix(THP) {
             Some(below) => format!("/sys/kernel/mm/transparent_hugepage/{below}"),
+            None if self.name == WEIGHT_MODE => crate::WEIGHT_MODE_FILE.to_owned(),
             None => format!("/proc/sys/{}", self.name.replace('.', "/")),
         }
     }
@@ -87,6 +88,9 @@ impl HostSetting {
         self.name.strip_prefix(THP).unwrap_or(self.name)
     }
 }
+
+/// The law by which weights of CPU divide, which stands with the sysctls as the scheduler's did before Linux 5.13.
+pub const WEIGHT_MODE: &str = "sched.cgroup_mode";
 
 /// Prefix of the names of transparent huge page settings.
 pub const THP: &str = "thp.";

@@ -7,6 +7,7 @@
 mod amount;
 mod bandwidth;
 mod condition;
+mod cpu_weight;
 mod device;
 mod device_rule;
 mod file;
@@ -22,11 +23,12 @@ mod table;
 mod translate;
 
 pub use condition::Condition;
+pub use cpu_weight::{Contender, THREAD_WEIGHT, Threads, WEIGHT_MODE_FILE, WeightMode};
 pub use device::{Key, KeyKind, PLACEHOLDER};
 pub use device_rule::{DeviceKind, DeviceRule};
 pub use file::{File, GroupScope, Mode};
 pub use host_setting::{
-    HostSetting, SideEffect, THP, host_setting, host_settings, settings_reference,
+    HostSetting, SideEffect, THP, WEIGHT_MODE, host_setting, host_settings, settings_reference,
     suggest_host_setting,
 };
 pub use inventory::{

@@ -108,18 +108,23 @@ fn plan(
     Ok(SettingPlan { record, found: current })
 }
 
-/// The choices of `always [madvise] never`; `None` for a value without choices.
+/// The choices of `always [madvise] never` or `up smp (concur) max tasks`; `None` for a value without choices.
 fn choices(text: &str) -> Option<Vec<&str>> {
-    let bare = |word: &'_ str| -> bool { word.starts_with('[') && word.ends_with(']') };
-    text.split_whitespace()
-        .any(bare)
-        .then(|| text.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect())
+    let words = || text.split_whitespace();
+    words()
+        .any(|word| marked(word).is_some())
+        .then(|| words().map(|word| marked(word).unwrap_or(word)).collect())
 }
 
 /// The choice in brackets, or the whole text.
 fn active(text: &str) -> String {
-    let chosen = text.split_whitespace().find(|word| word.starts_with('['));
-    chosen.unwrap_or(text).trim().trim_matches(['[', ']']).to_owned()
+    text.split_whitespace().find_map(marked).unwrap_or(text.trim()).to_owned()
+}
+
+/// The word in brackets, or in parentheses as in debugfs.
+fn marked(word: &str) -> Option<&str> {
+    let inside = |open, close| word.strip_prefix(open)?.strip_suffix(close);
+    inside('[', ']').or_else(|| inside('(', ')'))
 }
 
 /// The value to write to drop_caches before each repeat; `None` if nothing is dropped.

@@ -47,18 +47,10 @@ fn set(context: &mut Context, plan: &SettingPlan) -> Result<(), Error> {
 /// Reads every setting of the trial; of a list of choices the active one.
 pub(crate) fn read(root: &Root, trial: &Trial) -> Vec<Available<String>> {
     let read = |plan: &SettingPlan| match root.read(&plan.record.path) {
-        Ok(text) => Available::Value(active(&text)),
+        Ok(text) => Available::Value(choice::active(&text).to_owned()),
         Err(error) => Available::NotAvailable(error.to_string()),
     };
     trial.settings.iter().map(read).collect()
-}
-
-/// The choice in brackets, or the whole text.
-pub(crate) fn active(text: &str) -> String {
-    match choice::parse(text) {
-        Some(choice) if text.contains('[') => choice.active,
-        _ => text.trim().to_owned(),
-    }
 }
 
 /// Combines the readings before, after writing and at the end.

@@ -19,7 +19,6 @@ use crate::knobs::{self, KnobValue};
 use crate::overrides::Overrides;
 use crate::placement::PlacementObserver;
 use crate::queues::Queue;
-use crate::settings;
 
 /// A compromise: a change that lasts a second shifts a share of a window of twenty by 5 % at most.
 const INTERVAL_NS: u64 = 1_000_000_000;
@@ -216,7 +215,7 @@ impl Watched {
                 let choice = assay_kernel::parse::choice::parse(text);
                 choice.map(|choice| choice.active).unwrap_or_default()
             }
-            Owner::Setting(_) => settings::active(text),
+            Owner::Setting(_) => assay_kernel::parse::choice::active(text).to_owned(),
             _ => text.trim().to_owned(),
         }
     }

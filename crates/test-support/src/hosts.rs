@@ -83,6 +83,7 @@ pub fn host(is_v2: bool) -> HostFacts {
         pressure: Available::Value(true),
         settings: BTreeMap::new(),
         damon: Available::Value(Vec::new()),
+        weight_mode: Available::Value("smp".to_owned()),
         parses_partitions: Available::Value(false),
         tools: [("fio", "fio"), ("mkfs.ext4", "e2fsprogs"), ("mkfs.xfs", "xfsprogs")]
             .map(|(name, package)| (name.to_owned(), tool(true, package)))

@@ -88,8 +88,5 @@ pub(super) fn is_gone(error: &Error) -> bool {
 
 /// The value of an attribute: of a list of choices the one in brackets, else the whole text.
 pub(super) fn value_of(text: &str) -> String {
-    match choice::parse(text) {
-        Some(choice) if text.contains('[') => choice.active,
-        _ => text.trim().to_owned(),
-    }
+    choice::active(text).to_owned()
 }

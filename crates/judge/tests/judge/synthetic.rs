@@ -540,6 +540,7 @@ fn host() -> HostFacts {
         pressure: Available::Value(true),
         settings: BTreeMap::new(),
         damon: Available::Value(Vec::new()),
+        weight_mode: Available::Value("smp".to_owned()),
         parses_partitions: Available::Value(true),
         tools: BTreeMap::new(),
     }

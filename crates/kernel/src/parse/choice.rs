@@ -1,4 +1,5 @@
-//! Attributes that list all choices, with the active one in brackets, such as `queue/scheduler`.
+//! Attributes that list all choices, with the active one in brackets, such as `queue/scheduler`, or in parentheses, as in
+//! debugfs (`sched/cgroup_mode`).
 
 /// The possible choices and the active one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,15 +10,28 @@ pub struct Choice {
     pub offered: Vec<String>,
 }
 
+const MARKS: [[char; 2]; 2] = [['[', ']'], ['(', ')']];
+
+/// The word in brackets or parentheses.
+fn marked(word: &str) -> Option<&str> {
+    MARKS.iter().find_map(|[open, close]| word.strip_prefix(*open)?.strip_suffix(*close))
+}
+
+/// The active choice, or the whole text if it lists none.
+#[must_use]
+pub fn active(text: &str) -> &str {
+    text.split_whitespace().find_map(marked).unwrap_or(text.trim())
+}
+
 /// Parses `none [mq-deadline] bfq`; `None` if nothing is in brackets. A single word without brackets,
 /// such as `none` for a queue without alternatives, is the active choice.
 #[must_use]
 pub fn parse(text: &str) -> Option<Choice> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let bare = |word: &str| word.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let bare = |word: &str| marked(word).unwrap_or(word).to_owned();
     let active = match words.as_slice() {
         [only] => Some(*only),
-        _ => words.iter().copied().find(|word| word.starts_with('[') && word.ends_with(']')),
+        _ => words.iter().copied().find(|word| marked(word).is_some()),
     }?;
     Some(Choice { active: bare(active), offered: words.iter().map(|word| bare(word)).collect() })
 }
@@ -31,6 +45,16 @@ mod tests {
         let choice = parse("none mq-deadline [bfq] \n").unwrap();
         assert_eq!(choice.active, "bfq");
         assert_eq!(choice.offered, ["none", "mq-deadline", "bfq"]);
+    }
+
+    #[test]
+    fn debugfs_puts_it_in_parentheses() {
+        let choice = parse("up smp (concur) max tasks \n").unwrap();
+        assert_eq!((choice.active.as_str(), choice.offered.len()), ("concur", 5));
+        assert_eq!(active("up smp (concur) max tasks \n"), "concur");
+        assert_eq!(active("always [madvise] never"), "madvise");
+        assert_eq!(active("60\n"), "60");
+        assert_eq!(active("50000 100000\n"), "50000 100000");
     }
 
     #[test]

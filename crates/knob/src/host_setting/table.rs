@@ -152,6 +152,10 @@ const SCHEDULING: &[HostSetting] = &[
         .since(KernelVersion::new(3, 2))
         .needs("CONFIG_CFS_BANDWIDTH")
         .about("the part of a quota that a CPU takes at once"),
+    setting("sched.cgroup_mode", R::Words(&["up", "smp", "concur", "max", "tasks"]))
+        .since(KernelVersion::new(7, 3))
+        .needs("CONFIG_FAIR_GROUP_SCHED, and debugfs mounted")
+        .about("what weights of CPU divide (/sys/kernel/debug/sched/cgroup_mode); `smp` is the law of older kernels"),
     setting("kernel.randomize_va_space", R::Integer { low: 0, high: 2 })
         .since(KernelVersion::two_six(12))
         .about("whether address spaces of new processes are randomized; 2: including the heap"),

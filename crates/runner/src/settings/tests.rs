@@ -104,12 +104,6 @@ fn sizes_of_caches_are_missing_for_a_reason() {
 }
 
 #[test]
-fn the_active_choice_is_the_value() {
-    assert_eq!(active("always [madvise] never\n"), "madvise");
-    assert_eq!(active("10\n"), "10");
-}
-
-#[test]
 fn dropping_writes_the_value_and_returns_the_sizes() {
     let tree = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(tree.path().join("proc/sys/vm")).unwrap();
