@@ -1,6 +1,7 @@
 //! Host requirements of cases, and reasons why they are not met.
 
 use assay_facts::{Available, CORE, CgroupLayout, Hierarchy, HostFacts, ONLY_ON_V1, UsedHierarchy};
+use assay_knob::WEIGHT_MODE;
 
 /// A requirement of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub enum Need {
     Swap,
     /// An emulated machine, such as a guest of `assay lab`: the case does to it what it must not do to a host.
     Emulated,
+    /// The file that selects what weights of CPU divide, `sched/cgroup_mode` in debugfs.
+    WeightModes,
     /// Loop devices, for the case's own disk.
     Loop,
     /// An interface file in a group of the case, in the first hierarchy: some files depend on the
@@ -86,6 +89,11 @@ impl Need {
                  (`assay lab exec -- assay conform`)"
                     .to_owned()
             }),
+            Self::WeightModes => match facts.settings.get(WEIGHT_MODE) {
+                Some(Available::Value(_)) => None,
+                Some(Available::NotAvailable(why)) => Some(why.clone()),
+                None => Some(format!("the facts of this host do not contain {WEIGHT_MODE}")),
+            },
             Self::Loop => facts.root.reason().map(|why| {
                 format!(
                     "needs root, because the kernel attaches images to loop devices only for \

@@ -6,6 +6,7 @@ mod hierarchy;
 mod quota;
 mod quota_beside;
 mod storm;
+mod threads;
 pub(super) mod weight;
 
 use crate::case::{Case, Topic};
@@ -30,6 +31,15 @@ const STORM: Topic = CPU
 /// What to expect of a kernel that breaks these promises.
 const STARVES: &str = "on some kernels this leaves all other work on two CPUs without any CPU time \
                        for a second, three in an emulated machine; it ends by itself";
+/// What a group's threads do to its weight. The modes are in no document: kernel/sched/fair.c, `calc_group_shares`.
+const THREADS: Topic = CPU
+    .documented_in("Documentation/admin-guide/cgroup-v2.rst, Weights")
+    .needing(&[Need::Controller("cpu"), Need::Cpus(2)]);
+const MODES: Topic =
+    THREADS.needing(&[Need::Controller("cpu"), Need::Cpus(2), Need::Root, Need::WeightModes]);
+/// Said before a case that sets `cgroup_mode`.
+const WHOLE_HOST: &str =
+    "for some seconds weights of CPU divide by another mode on the whole machine";
 const BURST: Topic = BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Kernel(5, 14)]);
 
 pub(super) const CASES: &[Case] = &[
@@ -73,6 +83,54 @@ pub(super) const CASES: &[Case] = &[
         "A group three levels down gets as much as a sibling of its ancestor with the same weight.",
         hierarchy::depth,
     ),
+    THREADS.case(
+        "weights-count-whatever-the-number-of-threads",
+        "Groups of equal weight with one thread and four on one CPU get a half of it each.",
+        threads::one_beside_four,
+    ),
+    THREADS.case(
+        "weights-in-proportion-to-threads-count-once",
+        "Groups with weights 1:2, with two threads and four on one CPU, get its time 1:2.",
+        threads::two_beside_four,
+    ),
+    THREADS.case(
+        "weights-divide-among-groups-with-as-many-threads",
+        "Groups with weights 1:2 and four threads each on one CPU get its time 1:2.",
+        threads::four_beside_four,
+    ),
+    THREADS.case(
+        "a-group-beside-single-threads-counts-as-one",
+        "A group with threads on two CPUs, beside one thread in a group of equal weight on each, gets a \
+         third of both.",
+        threads::beside_single_threads,
+    ),
+    THREADS.case(
+        "weights-count-whatever-the-number-of-free-threads",
+        "Groups of equal weight, with threads for half of the CPUs and for twice all of them, get a half \
+         of all each.",
+        threads::free,
+    ),
+    THREADS.case(
+        "weights-divide-among-groups-with-as-many-free-threads",
+        "Groups with weights 1:2 and twice as many threads as CPUs get the CPUs 1:2.",
+        threads::free_and_equal,
+    ),
+    MODES
+        .case(
+            "with-smp-weights-count-whatever-the-number-of-threads",
+            "With cgroup_mode smp, groups of equal weight with one thread and four on one CPU get a half \
+             of it each.",
+            threads::one_beside_four_with_smp,
+        )
+        .warning(WHOLE_HOST),
+    MODES
+        .case(
+            "each-mode-divides-by-its-law",
+            "With each cgroup_mode, groups of equal weight with one thread and four on one CPU get what \
+             the mode's law says.",
+            threads::each_mode,
+        )
+        .warning(WHOLE_HOST),
     STORM
         .case(
             "a-storm-of-wakeups-leaves-siblings-the-cpu",
