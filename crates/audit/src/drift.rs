@@ -175,6 +175,12 @@ fn of_host(since: &Snapshot, now: &Snapshot) -> Vec<Change> {
         "/sys/devices/system/cpu/online".to_owned(),
         changed(Some(&before.cpus), Some(&after.cpus)),
     );
+    // A snapshot of an older version has none.
+    if let (Some(from), Some(to)) = (&before.weight_mode, &after.weight_mode) {
+        let is_known = [from, to].into_iter().all(|mode| mode.reason().is_none());
+        let mode = changed(Some(from), Some(to)).filter(|_| is_known);
+        add(assay_knob::WEIGHT_MODE_FILE.to_owned(), mode);
+    }
     for file in OF_HOST {
         let (from, to) = (before.files.get(file), after.files.get(file));
         let is_known = [from, to].into_iter().flatten().all(|text| text.reason().is_none());
@@ -212,6 +218,15 @@ mod tests {
         assert!(change.owner.is_some());
         assert_eq!((drift.came.len(), drift.went.as_slice()), (2, &["/old".to_owned()][..]));
         assert!(drift.not_looked_at.is_empty());
+    }
+
+    #[test]
+    fn another_law_of_weights_is_a_change_of_the_host() {
+        let host = |mode: &str| Fake::v2().weight_mode(mode).snapshot();
+        let found = drift(&host("concur"), &host("smp"));
+        assert_eq!(found.changes[0].file, "/sys/kernel/debug/sched/cgroup_mode");
+        assert_eq!(found.changes[0].to.as_deref(), Some("smp"));
+        assert!(drift(&Fake::v2().snapshot(), &Fake::v2().snapshot()).changes.is_empty());
     }
 
     #[test]

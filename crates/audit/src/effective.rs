@@ -61,7 +61,9 @@ pub(crate) fn table(host: &Host) -> Vec<Effective> {
             row(&mut rows, host, node).memory_high = limit;
         }
     }
-    for (node, part) in host.tree_of("cpu").into_iter().flat_map(worth::of_machine) {
+    for (node, part) in
+        host.tree_of("cpu").into_iter().flat_map(|tree| worth::of_machine(host, tree))
+    {
         row(&mut rows, host, node).of_machine = part;
     }
     rows.into_values().collect()

@@ -54,6 +54,7 @@ impl Fake {
                 swap: value(1 << 30),
                 files: BTreeMap::new(),
                 signs: BTreeMap::new(),
+                weight_mode: None,
                 user: value(0),
             },
             hierarchies: vec![Hierarchy {
@@ -103,6 +104,13 @@ impl Fake {
 
     pub(crate) fn host_file(mut self, path: &str, text: &str) -> Self {
         self.0.machine.files.insert(path.to_owned(), value(text.to_owned()));
+        self
+    }
+
+    /// A kernel of 7.3 that divides weights of CPU by this mode.
+    pub(crate) fn weight_mode(mut self, mode: &str) -> Self {
+        self.0.machine.kernel = value("7.3.4".to_owned());
+        self.0.machine.weight_mode = Some(value(mode.to_owned()));
         self
     }
 

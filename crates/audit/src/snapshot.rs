@@ -98,6 +98,9 @@ pub struct Machine {
     /// cannot be read, is absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub signs: BTreeMap<String, bool>,
+    /// By which law weights of CPU divide (`assay_knob::WeightMode`); absent in snapshots of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight_mode: Option<Available<String>>,
     /// The effective user that has read all this; 0 is root.
     pub user: Available<u32>,
 }

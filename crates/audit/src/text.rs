@@ -117,7 +117,7 @@ fn weights(page: &mut String, audit: &Audit, all: bool) {
         let _ = writeln!(
             page,
             "  {:>10}  {:>9}  {:>9}  {}",
-            row.reading.value,
+            row.weight(),
             percent(row.of_level),
             percent(row.of_machine),
             owner::shown(row.owner.as_ref(), &row.group)

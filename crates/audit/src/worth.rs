@@ -1,17 +1,20 @@
 //! What a weight is worth of the machine: the product of a group's parts of each level.
 //!
 //! This is the floor, with everything that competes with it busy on the same CPUs. Threads that stand
-//! beside groups compete one by one, each like a group of weight 100. Those of the top are left out: most
-//! are kernel threads that hardly run.
+//! beside groups compete one by one, each like a group of weight 100 with one thread. Those of the top are left out: most
+//! are kernel threads that hardly run. A group's weight counts as often as the mode of the kernel says, with all its threads
+//! runnable.
 
 use std::collections::HashSet;
 
 use assay_facts::owner::Owner;
+use assay_knob::WeightMode;
 use serde::Serialize;
 
 use crate::finding::Reading;
 use crate::owner;
 use crate::rule::Host;
+use crate::rules::count;
 use crate::settings::is_set;
 use crate::tree::{Node, Tree};
 
@@ -24,12 +27,24 @@ pub struct Worth {
     pub owner: Option<Owner>,
     /// Its file of weights with the text.
     pub reading: Reading,
+    /// How many times the weight counts; absent with `smp`, where each counts once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<f64>,
     /// Its part of what its level gets, from 0 to 1.
     pub of_level: f64,
     /// Its part of the machine.
     pub of_machine: f64,
     /// Whether the groups above the mount are unknown, so that the machine is only the container's part.
     pub inside_container: bool,
+}
+
+impl Worth {
+    /// The weight, with how many times it counts where that is not once: `2500 x 8`.
+    #[must_use]
+    pub fn weight(&self) -> String {
+        let times = self.times.map(|times| format!(" x {times:.0}")).unwrap_or_default();
+        self.reading.value.clone() + &times
+    }
 }
 
 /// Shares of a task of nice 0, and of a group with the default weight.
@@ -51,11 +66,45 @@ pub(crate) fn file(node: Node) -> &'static str {
     if node.text("cpu.weight").is_some() { "cpu.weight" } else { "cpu.shares" }
 }
 
-/// All that competes below a parent: populated groups, and its own threads.
-pub(crate) fn competitors(parent: Node) -> f64 {
-    let below = parent.children().filter(|child| child.is_populated());
-    let groups: f64 = below.map(|child| shares(child).unwrap_or_else(|| tasks(child))).sum();
-    groups + if parent.is_top() { 0.0 } else { own_tasks(parent) }
+/// By which law this host divides weights of CPU.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Law {
+    /// The mode.
+    pub(crate) mode: WeightMode,
+    /// Whether it was read; otherwise it is what kernels of this release do.
+    pub(crate) is_known: bool,
+    cpus: f64,
+}
+
+impl Law {
+    pub(crate) fn of(host: &Host) -> Self {
+        let machine = &host.snapshot.machine;
+        let release = machine.kernel.value().map_or("", String::as_str);
+        let (mode, is_known) = WeightMode::of_host(machine.weight_mode.as_ref(), release);
+        let cpus = machine.cpus.value().and_then(|list| count(list));
+        Self { mode, is_known, cpus: cpus.map_or(1.0, |cpus| cpus as f64) }
+    }
+
+    /// How many times a group's weight counts with all its threads runnable. A cpuset counts for the groups below it too.
+    pub(crate) fn times(&self, node: Node) -> f64 {
+        let sets = std::iter::once(node).chain(node.ancestors());
+        let cpus = sets.filter_map(|one| count(one.text("cpuset.cpus.effective")?)).next();
+        let cpus = cpus.map_or(self.cpus, |cpus| (cpus as f64).min(self.cpus));
+        self.mode.factor(node.threads_below().unwrap_or(1) as f64, cpus)
+    }
+
+    /// What a group weighs beside its siblings, in the scheduler's unit; `None` for a group without a weight.
+    pub(crate) fn weight(&self, node: Node) -> Option<f64> {
+        Some(shares(node)? * self.times(node))
+    }
+
+    /// All that competes below a parent: populated groups, and its own threads.
+    pub(crate) fn competitors(&self, parent: Node) -> f64 {
+        let below = parent.children().filter(|child| child.is_populated());
+        let groups: f64 =
+            below.map(|child| self.weight(child).unwrap_or_else(|| tasks(child))).sum();
+        groups + if parent.is_top() { 0.0 } else { own_tasks(parent) }
+    }
 }
 
 fn own_tasks(node: Node) -> f64 {
@@ -75,16 +124,16 @@ struct Part {
 }
 
 /// The part of each populated group that has a weight, by its place in the tree.
-fn parts(tree: &Tree) -> Vec<Option<Part>> {
+fn parts(law: &Law, tree: &Tree) -> Vec<Option<Part>> {
     let mut parts: Vec<Option<Part>> = vec![None; tree.hierarchy.groups.len()];
     for node in tree.nodes() {
         if node.is_top() {
             parts[node.index()] = Some(Part { of_level: 1.0, of_machine: 1.0 });
         }
         let Some(above) = parts[node.index()] else { continue };
-        let all = competitors(node);
+        let all = law.competitors(node);
         for child in node.children().filter(|child| child.is_populated()) {
-            let own = shares(child).filter(|_| all > 0.0).map(|own| own / all);
+            let own = law.weight(child).filter(|_| all > 0.0).map(|own| own / all);
             parts[child.index()] =
                 own.map(|of_level| Part { of_level, of_machine: above.of_machine * of_level });
         }
@@ -93,8 +142,11 @@ fn parts(tree: &Tree) -> Vec<Option<Part>> {
 }
 
 /// Each group's part of the machine.
-pub(crate) fn of_machine<'t>(tree: &'t Tree<'t>) -> impl Iterator<Item = (Node<'t>, Option<f64>)> {
-    let parts = parts(tree);
+pub(crate) fn of_machine<'t>(
+    host: &Host,
+    tree: &'t Tree<'t>,
+) -> impl Iterator<Item = (Node<'t>, Option<f64>)> {
+    let parts = parts(&Law::of(host), tree);
     let all = tree.nodes().zip(parts).filter(|(node, _)| !node.is_top());
     all.map(|(node, part)| (node, part.map(|part| part.of_machine)))
 }
@@ -103,7 +155,8 @@ pub(crate) fn of_machine<'t>(tree: &'t Tree<'t>) -> impl Iterator<Item = (Node<'
 /// a level adds up to all of it.
 pub(crate) fn table(host: &Host) -> Vec<Worth> {
     let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
-    let parts = parts(tree);
+    let law = Law::of(host);
+    let parts = parts(&law, tree);
     let set = tree.nodes().filter(|node| is_set(*node, file(*node)));
     let divided: HashSet<usize> = set.filter_map(|node| Some(node.parent()?.index())).collect();
     let is_shown = |node: &Node| {
@@ -117,6 +170,7 @@ pub(crate) fn table(host: &Host) -> Vec<Worth> {
                 group: node.path().to_owned(),
                 owner: owner::named(host.snapshot, node.path()),
                 reading: node.reading(file(node)),
+                times: (law.mode != WeightMode::Smp).then(|| law.times(node)),
                 of_level: part.of_level,
                 of_machine: part.of_machine,
                 inside_container: !tree.hierarchy.is_whole,
@@ -127,6 +181,8 @@ pub(crate) fn table(host: &Host) -> Vec<Worth> {
 
 #[cfg(test)]
 mod tests {
+    use assay_facts::Available;
+
     use super::*;
     use crate::fake::Fake;
 
@@ -148,6 +204,48 @@ mod tests {
         let row = |name: &str, part: f64| (name.to_owned(), part);
         assert_eq!(rows("300"), [row("/a", 1.0), row("/a/set", 0.75), row("/a/default", 0.25)]);
         assert_eq!(rows("100"), [row("/a", 1.0)], "nothing is set");
+    }
+
+    /// kubelet's kubepods at 2500 beside system.slice, on eight CPUs.
+    #[test]
+    fn a_weight_counts_as_often_as_the_mode_says() {
+        let rows = |mode: &str| {
+            let pods =
+                Fake::v2().weight_mode(mode).group_of("/kubepods", 300, &[("cpu.weight", "2500")]);
+            worth(pods.group_of("/system.slice", 2, &[("cpu.weight", "100")]))[1].1
+        };
+        assert_eq!(rows("smp"), 0.0385);
+        // 8 x 2500 to 1 x 100.
+        assert_eq!(rows("concur"), 0.005);
+        let whole = Fake::v2().weight_mode("concur").snapshot();
+        assert!(Law::of(&Host::new(&whole)).is_known);
+    }
+
+    #[test]
+    fn a_mode_that_was_not_read_is_that_of_the_release() {
+        let law = |kernel: &str| {
+            let fake = Fake::v2().change(|host| {
+                host.machine.kernel = Available::Value(kernel.to_owned());
+                host.machine.weight_mode = Some(Available::NotAvailable("no debugfs".to_owned()));
+            });
+            let snapshot = fake.snapshot();
+            let law = Law::of(&Host::new(&snapshot));
+            (law.mode, law.is_known)
+        };
+        assert_eq!(law("7.3.4+deb13-amd64"), (WeightMode::Concur, false));
+        assert_eq!(law("7.2.13+deb14-amd64"), (WeightMode::Smp, false));
+    }
+
+    #[test]
+    fn a_cpuset_bounds_how_often_a_weight_counts() {
+        let times = |cpus: &str| {
+            let snapshot = Fake::v2()
+                .weight_mode("concur")
+                .group_of("/g", 300, &[("cpu.weight", "200"), ("cpuset.cpus.effective", cpus)])
+                .snapshot();
+            table(&Host::new(&snapshot))[0].times
+        };
+        assert_eq!([times("0-3"), times("0")], [Some(4.0), Some(1.0)]);
     }
 
     #[test]

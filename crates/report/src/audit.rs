@@ -155,7 +155,7 @@ fn percent(part: f64) -> String {
 fn worth(audit: &Audit) -> Vec<WorthRow> {
     let row = |one: &assay_audit::Worth| WorthRow {
         group: named(one.owner.as_ref(), &one.group),
-        weight: one.reading.value.clone(),
+        weight: one.weight(),
         of_level: percent(one.of_level),
         of_machine: percent(one.of_machine),
     };

@@ -1,10 +1,12 @@
 //! Threads that weights and quotas of CPU do not reach, or not as groups.
 
+use assay_knob::WeightMode;
+
 use crate::finding::{Class, Reading};
 use crate::rule::{Found, Host, Rule};
 use crate::settings::{is_set, settings};
 use crate::tree::{Node, Tree};
-use crate::worth::file;
+use crate::worth::{Law, file};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -13,7 +15,8 @@ pub(super) static RULES: &[Rule] = &[
         condition: "processes that are no kernel threads are in the top itself, where autogroup is off, or threads are in a \
                     group itself, and a busy group beside them has a weight of CPU",
         versions: "all; below the top v1 and threaded groups only",
-        meaning: "threads beside groups compete one by one: at nice 0 each is worth as much as a whole group of weight 100",
+        meaning: "threads beside groups compete one by one: at nice 0 each is worth as much as a whole group of weight 100; since \
+                  Linux 7.3 (`cgroup_mode` concur) as much as such a group with one runnable thread",
         remedy: "move them into a group of their own",
         source: "cgroup-v2.rst, \"No Internal Process Constraint\"; kernel/sched/fair.c",
         find: beside_groups,
@@ -77,21 +80,23 @@ fn beside_groups(host: &Host) -> Vec<Found> {
     if let Some((top, number, reading)) = loose(host).filter(|_| host.file(AUTOGROUP) != Some("1"))
     {
         let sentence = format!(
-            "{} in no group: each thread, at nice 0, competes with the groups like one of weight 100",
-            are(number, "process", "processes")
+            "{} in no group: each thread, at nice 0, competes with the groups like {}",
+            are(number, "process", "processes"),
+            a_thread_is_like(host)
         );
         found.push(Found::new(top, &[], sentence).and(reading));
     }
     let inner = host.tree_of("cpu").into_iter().flat_map(Tree::nodes).filter(|node| !node.is_top());
-    found.extend(inner.filter_map(in_the_group_itself));
+    found.extend(inner.filter_map(|node| in_the_group_itself(host, node)));
     found
 }
 
-fn in_the_group_itself(node: Node) -> Option<Found> {
+fn in_the_group_itself(host: &Host, node: Node) -> Option<Found> {
     let own = node.threads().filter(|own| *own > 0 && has_weights_below(node))?;
     let sentence = format!(
-        "{} in the group itself: each, at nice 0, competes with the groups below like one of weight 100",
-        are(own, "thread", "threads")
+        "{} in the group itself: each, at nice 0, competes with the groups below like {}",
+        are(own, "thread", "threads"),
+        a_thread_is_like(host)
     );
     let list = if node.tree.hierarchy.is_v2 { "cgroup.threads" } else { "tasks" };
     let path = node.reading(list).file;
@@ -102,6 +107,15 @@ fn in_the_group_itself(node: Node) -> Option<Found> {
             .and(Reading::new(path, format!("{own} lines")))
             .and_all(readings),
     )
+}
+
+/// What a thread of nice 0 weighs, whose load counts once whatever the mode, as a group.
+fn a_thread_is_like(host: &Host) -> &'static str {
+    match Law::of(host).mode {
+        WeightMode::Smp => "one of weight 100",
+        WeightMode::Max => "one of weight 100 that may use one CPU",
+        _ => "one of weight 100 with one runnable thread",
+    }
 }
 
 fn are(number: u64, one: &str, several: &str) -> String {
@@ -180,6 +194,8 @@ mod tests {
             "{found:?}"
         );
         assert_eq!((found.group.as_str(), found.readings.len()), ("/", 1));
+        let found = with_loose(17, "400", "0").weight_mode("concur").only("A-ROOT-TASKS");
+        assert!(found.sentence.ends_with("weight 100 with one runnable thread"), "{found:?}");
         with_loose(0, "400", "0").silent("A-ROOT-TASKS");
         with_loose(17, "100", "0").silent("A-ROOT-TASKS");
         with_loose(17, "400", "1").silent("A-ROOT-TASKS");

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use assay_facts::owner::{Owner, owner};
+use assay_knob::{WEIGHT_MODE_FILE, WeightMode};
 
-use crate::finding::Class;
+use crate::finding::{Class, Reading};
 use crate::rule::{Found, Host, Rule};
 use crate::rules::translated::is_container_of_pod;
 use crate::settings::{is_set, settings};
 use crate::tree::{Node, Tree};
-use crate::worth::{competitors, file, shares};
+use crate::worth::{Law, file, shares};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -60,11 +61,26 @@ pub(super) static RULES: &[Rule] = &[
         class: Class::Weakened,
         condition: "`kubepods` weighs less against its busy siblings than the CPUs that its pods may request are of the \
                     machine, by a factor of 1.2 or more",
-        versions: "v2",
+        versions: "v2; kernels that count each weight once: before Linux 7.3, and with `cgroup_mode` smp",
         meaning: "the kubelet's linear formula makes all pods together weigh less than on v1",
-        remedy: "raise CPUWeight= of kubepods.slice in proportion, or lower that of the siblings",
+        remedy: "raise CPUWeight= of kubepods.slice in proportion, or lower that of the siblings; take it back before an \
+                 update to Linux 7.3, which multiplies by runnable threads as well",
         source: "kubernetes#139790, #125409; pkg/kubelet/cm/cgroup_manager_linux.go",
         find: outweighed,
+    },
+    Rule {
+        code: "A-WEIGHT-MODE",
+        class: Class::MeansElse,
+        condition: "`/sys/kernel/debug/sched/cgroup_mode` is not `smp` (where it cannot be read: the kernel is 7.3 or later, whose \
+                    default is `concur`), and a group with a weight of CPU that is set has a busy sibling",
+        versions: "Linux 7.3",
+        meaning: "a weight counts once for each thread that the group has runnable, up to its CPUs (`concur`), and no longer once \
+                  for the whole group",
+        remedy: "divide weights that were set by size by the CPUs that each group keeps busy; or, until the next boot: echo smp > \
+                 /sys/kernel/debug/sched/cgroup_mode",
+        source: "kernel/sched/fair.c of 7.3 (calc_concur_shares, tg_tasks); kernel/sched/debug.c; cgroup-v2.rst, \"Weights\", still \
+                 promises the ratio of weights; docs/findings/cpu-weight-threads.md",
+        find: counted_by_threads,
     },
 ];
 
@@ -193,12 +209,18 @@ fn outweighed(host: &Host) -> Vec<Found> {
     pods.filter_map(|node| lighter_than_on_v1(host, top, node)).collect()
 }
 
+/// Silent where weights count by threads: pods that use the CPUs which they request have as many runnable threads, and their
+/// weight counts that often. Raising it would give them the machine.
 fn lighter_than_on_v1(host: &Host, top: Node, node: Node) -> Option<Found> {
+    let law = Law::of(host);
+    if law.mode != WeightMode::Smp {
+        return None;
+    }
     let weight = node.number("cpu.weight")?;
     let (_, asked) = crate::conversion::runtime::Formula::Linear.shares(weight)?;
     let machine = super::limits::count(host.snapshot.machine.cpus.value()?)? as f64;
     let cpus = (asked as f64 / 1024.0).min(machine);
-    let all = competitors(top);
+    let all = law.competitors(top);
     let share = shares(node)? / all;
     let others = all - shares(node)?;
     let on_v1 = asked as f64 / (asked as f64 + others);
@@ -215,6 +237,38 @@ fn lighter_than_on_v1(host: &Host, top: Node, node: Node) -> Option<Found> {
         Found::new(node, &["cpu.weight"], sentence)
             .and_all(siblings.map(|one| one.reading(file(one))))
     })
+}
+
+/// One finding for a host: what each weight is worth is in the table.
+fn counted_by_threads(host: &Host) -> Vec<Found> {
+    let law = Law::of(host);
+    let is_divided = |node: &Node| {
+        is_set(*node, file(*node)) && node.is_populated() && node.has_populated_sibling()
+    };
+    let groups = cpu_nodes(host).filter(is_divided).count();
+    let Some(top) = host.tree_of("cpu").and_then(Tree::top) else { return Vec::new() };
+    if law.mode == WeightMode::Smp || groups == 0 {
+        return Vec::new();
+    }
+    let times = match law.mode {
+        WeightMode::Up => "on each CPU on which the group has a runnable thread",
+        WeightMode::Max => "for each CPU that the group may use",
+        WeightMode::Tasks => "for each runnable thread",
+        _ => "for each runnable thread, up to the CPUs that the group may use",
+    };
+    let which = if groups == 1 { "1 group".to_owned() } else { format!("{groups} groups") };
+    let sentence = format!(
+        "the mode is `{}`: the weight of {which} beside busy siblings counts {times}",
+        law.mode
+    );
+    let machine = &host.snapshot.machine;
+    let reading = match law.is_known {
+        true => Reading::new(WEIGHT_MODE_FILE, law.mode.name()),
+        false => {
+            Reading::new("/proc/sys/kernel/osrelease", machine.kernel.value().map_or("", |one| one))
+        }
+    };
+    vec![Found::new(top, &[], sentence).and(reading)]
 }
 
 #[cfg(test)]
@@ -338,5 +392,25 @@ mod tests {
         assert!(found.sentence.contains("get 61 % of the CPUs"), "{found:?}");
         assert!(found.sentence.contains("v1 gave 80 %"), "{found:?}");
         host("2500").silent("A-OUTWEIGHED");
+        host("313").weight_mode("smp").only("A-OUTWEIGHED");
+        host("313").weight_mode("concur").silent("A-OUTWEIGHED");
+    }
+
+    #[test]
+    fn weights_that_count_by_threads_are_said_once() {
+        let host = |mode: &str, weight: &str| {
+            Fake::v2()
+                .weight_mode(mode)
+                .group("/a", &[("cpu.weight", weight)])
+                .group("/b", &[("cpu.weight", "100")])
+        };
+        let found = host("concur", "400").only("A-WEIGHT-MODE");
+        assert_eq!(
+            found.sentence,
+            "the mode is `concur`: the weight of 1 group beside busy siblings counts for each runnable thread, up to the CPUs \
+             that the group may use"
+        );
+        host("smp", "400").silent("A-WEIGHT-MODE");
+        host("concur", "100").silent("A-WEIGHT-MODE");
     }
 }

@@ -72,12 +72,13 @@ fn check_texts(snapshot: &Snapshot) -> Result<(), Refused> {
     let machine = &snapshot.machine;
     let files = machine.files.values().any(|text| is_longer(text, MAX_FILE as usize));
     let of_machine = [&machine.name, &machine.kernel, &machine.cpus];
+    let mut of_machine = of_machine.into_iter().chain(&machine.weight_mode);
     let mut short =
         snapshot.names.keys().chain(snapshot.names.values()).chain([&snapshot.taken_at]);
     // Every group of a claimant has it in its owner.
     let is_long = |by: &Claimant| by.to_string().len() > MAX_NAME;
     if files
-        || of_machine.into_iter().any(|text| is_longer(text, MAX_NAME))
+        || of_machine.any(|text| is_longer(text, MAX_NAME))
         || short.any(|text| text.len() > MAX_NAME)
         || snapshot.delegated.values().any(is_long)
     {

@@ -63,6 +63,7 @@ pub(super) fn read(root: &Root) -> Machine {
         memory: total("MemTotal"),
         swap: total("SwapTotal"),
         files: files(root),
+        weight_mode: Some(assay_host::weight_mode(root)),
         signs: signs(|sign| shares_place(root, sign)),
         user: user(root),
     }
