@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_audit::Reading;
 use assay_facts::owner::Owner;
+use assay_knob::WeightMode;
 use assay_stats::Interval;
 use assay_verdict::Verdict;
 use serde::Serialize;
@@ -76,12 +77,17 @@ pub fn judge(levels: &Levels, changes: &Changes) -> Vec<LevelAnswer> {
     let members = shown.iter().flat_map(|level| &level.members);
     let series = members.flat_map(|one| [&one.all_cpus, &one.shared_cpus]);
     let compared = series.filter(|one| is_enough(one)).count();
-    shown.into_iter().map(|level| answer(level, compared, changes)).collect()
+    shown.into_iter().map(|level| answer(level, levels.mode, compared, changes)).collect()
 }
 
-fn answer(level: &Level, compared: usize, changes: &Changes) -> LevelAnswer {
+fn answer(
+    level: &Level,
+    mode: Option<WeightMode>,
+    compared: usize,
+    changes: &Changes,
+) -> LevelAnswer {
     let ran = level.members.iter().filter(|one| one.run_ns > 0.0);
-    let mut rows: Vec<Row> = ran.map(|member| row(level, member, compared)).collect();
+    let mut rows: Vec<Row> = ran.map(|member| row(level, mode, member, compared)).collect();
     let members = level.members.iter().map(|one| one.setting.group.as_str());
     void_if_changed(&mut rows, members, changes);
     let judged = rows.iter().filter(|row| row.basis.is_some()).map(|row| row.verdict);
@@ -109,7 +115,7 @@ pub(crate) fn void_if_changed<'m>(
     }
 }
 
-fn row(level: &Level, member: &Member, compared: usize) -> Row {
+fn row(level: &Level, mode: Option<WeightMode>, member: &Member, compared: usize) -> Row {
     let (basis, series, estimate) = estimate(level, member, compared);
     let verdict = estimate.as_ref().map_or(Verdict::Void, Estimate::verdict);
     Row {
@@ -122,7 +128,7 @@ fn row(level: &Level, member: &Member, compared: usize) -> Row {
         got: estimate.as_ref().map(|one| one.got),
         compared_s: series.seconds,
         used: member.run_ns * 1e-9,
-        notes: notes(level, member, verdict, compared),
+        notes: notes(level, mode, member, verdict, compared),
     }
 }
 
@@ -146,7 +152,13 @@ fn estimate<'m>(
     (Basis::AllCpus, &member.all_cpus, all)
 }
 
-fn notes(level: &Level, member: &Member, verdict: Verdict, compared: usize) -> Vec<String> {
+fn notes(
+    level: &Level,
+    mode: Option<WeightMode>,
+    member: &Member,
+    verdict: Verdict,
+    compared: usize,
+) -> Vec<String> {
     let mut notes = Vec::new();
     if verdict == Verdict::Void {
         notes.push(match level.contended_s {
@@ -162,10 +174,14 @@ fn notes(level: &Level, member: &Member, verdict: Verdict, compared: usize) -> V
             "the kernel divides by {kernel} for this group, not by what the file said"
         ));
     } else if verdict == Verdict::Broken && is_uneven(member, compared) {
-        notes.push(
-            "suspected: C-CPU-IMBALANCE: on each CPU the weights were obeyed, but threads stand unevenly on them"
+        // Weights on a CPU are the kernel's own, which its mode has multiplied already.
+        notes.push(match mode {
+            None => "suspected: C-CPU-IMBALANCE: on each CPU the weights were obeyed, but threads stand unevenly on them"
                 .to_owned(),
-        );
+            Some(mode) => format!(
+                "suspected: C-WEIGHT-MODE: the kernel counts each weight by runnable threads (`{mode}`), and divided each CPU so"
+            ),
+        });
     }
     if member.real_time_ns > 0.0 {
         let seconds = member.real_time_ns * 1e-9;

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use assay_audit::WeightSetting;
+use assay_knob::WeightMode;
 
 use crate::look::{FIRST_GROUP, Look, ROOT, Span};
 use crate::series::{Claim, Series, add_cell, add_divided_cell};
@@ -55,6 +56,8 @@ pub(crate) struct Member {
 pub struct Levels {
     /// The levels.
     pub(crate) levels: Vec<Level>,
+    /// By which law the kernel divides, where it is not `smp`.
+    pub(crate) mode: Option<WeightMode>,
     /// The slot of the group above each slot of a group.
     above: Vec<usize>,
     spans: usize,
@@ -101,7 +104,13 @@ impl Levels {
             }
         }
         levels.retain(|level| level.members.len() > 1);
-        Self { levels, above, spans: 0 }
+        Self { levels, mode: None, above, spans: 0 }
+    }
+
+    /// The same on a kernel with this law.
+    #[must_use]
+    pub fn by(self, mode: WeightMode) -> Self {
+        Self { mode: (mode != WeightMode::Smp).then_some(mode), ..self }
     }
 
     /// Adds the time between two looks.

@@ -44,6 +44,16 @@ fn where_threads_stand_unevenly_each_cpu_is_judged_too() {
     assert!(found.rows[0].notes[0].contains("C-CPU-IMBALANCE"), "{found:?}");
 }
 
+/// As on 7.3.4: weights 1:1, one thread of /p/a and four of /p/b on one CPU, and twice the weight for /p/b.
+#[test]
+fn weights_that_count_by_threads_are_no_imbalance() {
+    let on = |group, ms, weight| Child { weight: (weight, 1024), ..child(group, 0, ms) };
+    let levels = watch([1024.0; 3], &[on(A, 33, 1024), on(B, 67, 2048)], 60).by(WeightMode::Concur);
+    let found = judge(&levels, &Changes::new()).remove(0);
+    assert_eq!(found.verdict, Verdict::Broken, "{found:?}");
+    assert!(found.rows[0].notes[0].contains("C-WEIGHT-MODE"), "{found:?}");
+}
+
 #[test]
 fn single_cpus_do_not_take_back_what_all_of_them_say() {
     let halves = [child(A, 0, 50), child(A, 1, 50), child(B, 0, 50), child(B, 1, 50)];

@@ -8,6 +8,7 @@ use assay_contention::{Changes, Contention, Levels, Look, Switches, judge, own_c
 use assay_facts::Available;
 use assay_host::groups_and_cpus;
 use assay_kernel::{Error as KernelError, Root, clock, signal};
+use assay_knob::WeightMode;
 use assay_sample::contention::{CELL, ContentionWatch};
 use assay_sample::waits::CpuHierarchy;
 
@@ -131,7 +132,11 @@ impl CpuPart {
             CpuHierarchy::from_layout(&layout, &online).map_err(|error| error.to_string())?;
         let watch = ContentionWatch::on_groups(root, &hierarchy, groups);
         let mut watch = watch.map_err(|error| error.to_string())?;
-        let levels = Levels::new(groups, &cpu_weights(settings));
+        // As it is now, whenever the settings were read.
+        let mode = assay_host::weight_mode(root);
+        let release = settings.machine.kernel.value().map_or("", String::as_str);
+        let (mode, _) = WeightMode::of_host(Some(&mode), release);
+        let levels = Levels::new(groups, &cpu_weights(settings)).by(mode);
         let first = watch.look().map_err(|error| error.to_string())?;
         Ok(Self { watch, levels, last: first.clone(), first })
     }
