@@ -50,6 +50,7 @@ pub(crate) mod short_run;
 mod tag_cap;
 mod translated;
 mod waker;
+mod weight_mode;
 
 /// What is known of each cause that is suspected here.
 pub(crate) const ENTRIES: &[CauseEntry] = &[
@@ -71,6 +72,7 @@ pub(crate) const ENTRIES: &[CauseEntry] = &[
     iocost::DONATION,
     translated::ENTRY,
     foreign_writes::ENTRY,
+    weight_mode::ENTRY,
     cpu_imbalance::ENTRY,
     quota_burst::ENTRY,
     infeasible::ENTRY,
@@ -308,7 +310,10 @@ fn suspicions(
         translated::suspect(subject, promise, numbers).into_iter().collect();
     if measure.is_cpu() {
         let shared = Shared::in_repeat(subject.host, subject.trial, repeat.record).ok().flatten();
-        found.extend(shared.map(|shared| cpu_imbalance::suspect(repeat, &shared, numbers)));
+        if let Some(shared) = &shared {
+            found.push(weight_mode::suspect(subject.host, repeat.record, shared, numbers));
+            found.push(cpu_imbalance::suspect(repeat, shared, numbers));
+        }
         found.push(infeasible::suspect(numbers));
         found.append(&mut of_memory);
         return found;

@@ -5,6 +5,8 @@ mod changes;
 use std::fmt;
 use std::time::Duration;
 
+use assay_knob::WEIGHT_MODE;
+
 use crate::syntax::{Bindings, Scalar, Study};
 
 /// One change of a study. Names are those of `assay explain`.
@@ -48,6 +50,8 @@ pub enum Intervention {
     },
     /// All groups on these CPUs.
     Cpus(String),
+    /// What weights of CPU divide, as kernels before 7.3 do.
+    WeightMode(&'static str),
     /// O_DIRECT in every fio workload.
     Direct,
     /// The weights of every group, times `times / by`: proportions stay the same, absolute values
@@ -78,6 +82,7 @@ impl Intervention {
             Self::Longer(_) => "longer",
             Self::Slower { .. } => "slower",
             Self::Cpus(_) => "one-cpu",
+            Self::WeightMode(_) => "weight-mode",
             Self::Direct => "direct",
             Self::Weights { .. } => "weights",
             Self::Permute => "permute",
@@ -128,6 +133,9 @@ impl Intervention {
             }
             Self::Slower { by } => Some(format!("requests {by} times as large (`bs`)")),
             Self::Cpus(cpus) => Some(format!("\"cpuset.cpus\" = \"{cpus}\" in the groups")),
+            Self::WeightMode(mode) => {
+                Some(format!("sysctls = {{ \"{WEIGHT_MODE}\" = \"{mode}\" }}"))
+            }
             Self::Direct => Some("direct = 1 in the workload".to_owned()),
             Self::Weights { .. } | Self::Permute | Self::Plain | Self::Repeat => None,
         }
@@ -155,6 +163,10 @@ impl Intervention {
                 changes::pin(&mut study.groups, cpus);
                 Ok(())
             }
+            Self::WeightMode(mode) => {
+                changes::set_setting(study, WEIGHT_MODE, mode);
+                Ok(())
+            }
             Self::Direct => changes::set_argument(study, "direct", &Scalar::Integer(1)),
             Self::Weights { times, by } => changes::scale_weights(study, factors, *times, *by),
             Self::Permute => match changes::permute_weights(&mut study.groups, factors)? {
@@ -180,6 +192,7 @@ impl fmt::Display for Intervention {
             Self::Longer(length) => write!(f, "{} s instead", length.as_secs()),
             Self::Slower { by } => write!(f, "a disk that does {by} times fewer requests"),
             Self::Cpus(cpus) => write!(f, "all groups on CPU {cpus}"),
+            Self::WeightMode(mode) => write!(f, "`{WEIGHT_MODE}` = {mode}"),
             Self::Direct => f.write_str("direct I/O"),
             Self::Weights { times, by } if times > by => write!(f, "weights x {times}"),
             Self::Weights { by, .. } => write!(f, "weights / {by}"),
@@ -297,6 +310,16 @@ mod tests {
         assert!(!Intervention::Plain.goes_with(&queue("nr_requests")));
         assert!(!queue("nr_requests").goes_with(&queue("nr_requests")));
         assert!(queue("iosched/slice_idle").goes_with(&queue("nr_requests")));
+    }
+
+    #[test]
+    fn the_mode_of_weights_replaces_the_studys_own() {
+        let (mut study, factors) = scaling();
+        for mode in ["up", "smp"] {
+            Intervention::WeightMode(mode).apply(&mut study, &factors).unwrap();
+        }
+        let smp = Templated::Value(Scalar::Text("smp".to_owned()));
+        assert_eq!(study.settings.values, [(WEIGHT_MODE.to_owned(), smp)]);
     }
 
     #[test]

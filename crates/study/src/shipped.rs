@@ -19,6 +19,10 @@ static STUDIES: &[Shipped] = &[
         name: "cpu-weight-scaling",
         text: include_str!("../../../studies/cpu-weight-scaling.toml"),
     },
+    Shipped {
+        name: "cpu-weight-threads",
+        text: include_str!("../../../studies/cpu-weight-threads.toml"),
+    },
     Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
     Shipped { name: "io-weight-job", text: include_str!("../../../studies/io-weight-job.toml") },
     Shipped {

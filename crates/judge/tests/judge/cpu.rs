@@ -118,6 +118,32 @@ fn two_cpus() -> Table {
     })
 }
 
+/// Equal weights, one thread beside four on two CPUs, as Linux 7.3 divides them.
+#[test]
+fn weights_that_count_by_threads_are_a_cause_of_their_own() {
+    let by_threads = |kernel: &str, mode: Available<String>| {
+        let mut run = run(&[100, 100], &[1.0 / 3.0, 2.0 / 3.0], 4);
+        run.trial().groups[0].workloads[0].threads = Some(1);
+        run.manifest.host.cpus.online = "0-1".parse().unwrap();
+        run.manifest.host.kernel = kernel.to_owned();
+        run.manifest.host.weight_mode = mode;
+        run.promise()
+    };
+    let strength = |kernel: &str, mode| {
+        let promise = by_threads(kernel, mode);
+        assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+        assert!((promise.groups[0].expected_share - 0.5).abs() < 1e-12);
+        let found = promise.causes.into_iter().find(|cause| cause.code == "C-WEIGHT-MODE");
+        found.and_then(|cause| cause.strength)
+    };
+    let known = |mode: &str| Available::Value(mode.to_owned());
+    let unknown = || Available::NotAvailable("debugfs is not mounted".to_owned());
+    assert_eq!(strength("7.3.4", known("concur")), Some(Strength::Strong));
+    assert_eq!(strength("7.3.4", unknown()), Some(Strength::Strong), "the default of 7.3");
+    assert_eq!(strength("7.3.4", known("smp")), None);
+    assert_eq!(strength("7.2.13", unknown()), None);
+}
+
 #[test]
 fn groups_on_different_cpus_have_no_shares() {
     let mut run = run(&[100, 100], &[0.5, 0.5], 2);

@@ -1,6 +1,7 @@
 //! Predicts shares of CPU time: weights among threads that each fit on one CPU, and quotas.
 
-use assay_facts::HostFacts;
+use assay_facts::{Available, HostFacts};
+use assay_knob::{WEIGHT_MODE, WeightMode};
 use assay_plan::{GroupPlan, Trial};
 use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::water_fill::water_fill;
@@ -19,6 +20,8 @@ const NEAR: f64 = 0.9;
 struct Demand {
     name: String,
     weight: f64,
+    /// How many times its weight counts.
+    times: f64,
     threads: f64,
     quota: f64,
 }
@@ -28,7 +31,7 @@ pub(super) fn promise(
     facts: &HostFacts,
     promise: &PromiseRecord,
 ) -> PromisePrediction {
-    let prediction = demands(trial).and_then(|demands| {
+    let prediction = demands(trial, facts).and_then(|demands| {
         let cpus = facts.cpus.allowed.len().max(1) as f64;
         let kind = promise.is.kind();
         let is_quota = kind.side() == Side::Above && promise.is.to() == Reference::Knob("cpu.max");
@@ -41,15 +44,23 @@ pub(super) fn promise(
     prediction.unwrap_or_else(|why| not_available(promise, why))
 }
 
-fn demands(trial: &Trial) -> Result<Vec<Demand>, String> {
+/// The law by which the kernel will divide: the trial sets it, or the host has it.
+fn mode(trial: &Trial, facts: &HostFacts) -> WeightMode {
+    let set = trial.settings.iter().find(|plan| plan.record.setting == WEIGHT_MODE);
+    let set = set.map(|plan| Available::Value(plan.record.written.clone()));
+    WeightMode::of_host(Some(set.as_ref().unwrap_or(&facts.weight_mode)), &facts.kernel).0
+}
+
+fn demands(trial: &Trial, facts: &HostFacts) -> Result<Vec<Demand>, String> {
     let groups = trial.groups.iter().filter(|group| !group.workloads.is_empty());
     if !trial.placements.is_empty() {
         return Err("workloads with a placement are not in the model".to_owned());
     }
-    groups.map(demand).collect()
+    let (mode, cpus) = (mode(trial, facts), facts.cpus.online.len() as f64);
+    groups.map(|group| demand(group, mode, cpus)).collect()
 }
 
-fn demand(group: &GroupPlan) -> Result<Demand, String> {
+fn demand(group: &GroupPlan, mode: WeightMode, cpus: f64) -> Result<Demand, String> {
     if group.name.contains('/') || !group.measured {
         return Err("groups inside groups, and background loads, are not in the model".to_owned());
     }
@@ -73,7 +84,9 @@ fn demand(group: &GroupPlan) -> Result<Demand, String> {
         None => f64::INFINITY,
         Some(text) => quota(&text).ok_or_else(|| format!("invalid quota `{text}`"))?,
     };
-    Ok(Demand { name: group.name.clone(), weight, threads: f64::from(threads), quota })
+    let threads = f64::from(threads);
+    let times = mode.factor(threads, cpus);
+    Ok(Demand { name: group.name.clone(), weight, times, threads, quota })
 }
 
 /// CPUs that a quota allows: `max`, `QUOTA`, `QUOTA PERIOD`, or a percentage of one CPU.
@@ -95,7 +108,7 @@ fn quota(text: &str) -> Option<f64> {
 fn rates(demands: &[Demand], cpus: f64) -> Vec<f64> {
     let siblings: Vec<(f64, f64)> = demands
         .iter()
-        .map(|demand| (demand.weight, demand.threads.min(cpus).min(demand.quota)))
+        .map(|demand| (demand.weight * demand.times, demand.threads.min(cpus).min(demand.quota)))
         .collect();
     water_fill(cpus, &siblings)
 }
@@ -124,7 +137,13 @@ fn shares(demands: &[Demand], cpus: f64, promise: &PromiseRecord) -> PromisePred
             if cpus > 1.0 { ", while the threads are spread evenly over the CPUs" } else { "" };
         (Verdict::Kept, format!("weights divide what threads can use{condition}"))
     } else {
-        (Verdict::Broken, "a quota keeps some group from its share".to_owned())
+        let by_threads = demands.iter().any(|demand| demand.times != demands[0].times);
+        let why = if by_threads {
+            "C-WEIGHT-MODE: the kernel counts each weight by the group's threads"
+        } else {
+            "a quota keeps some group from its share"
+        };
+        (Verdict::Broken, why.to_owned())
     };
     document(promise, groups, Some(worst), all, verdict, reason)
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use assay_facts::{Hierarchy, HostFacts};
+use assay_facts::{Available, Hierarchy, HostFacts};
 use assay_intervention::{Arm, PERMUTE, excluded};
 use assay_judge::{catalogue, cause_entry};
+use assay_knob::{WEIGHT_MODE, WeightMode};
 use assay_plan::{Plan, Trial};
 use assay_study::{Intervention, Study};
 use assay_verdict::causes::{CauseEntry, FoundBy};
@@ -267,6 +268,7 @@ fn intervention(
                 None => Err("there is only one CPU".to_owned()),
             }
         }
+        "weight-mode" => once(weights_once(target, facts)),
         "strict" => once(set_to("iosched/strict_guarantees", 1)),
         "low-latency" => once(set_to("iosched/low_latency", 0)),
         "slice-idle" => match now("iosched/slice_idle").as_deref() {
@@ -280,6 +282,21 @@ fn intervention(
         PERMUTE => Ok((Intervention::Permute, 1.0)),
         "repeat" => Ok((Intervention::Repeat, 1.0)),
         other => Err(format!("this version has no change `{other}`")),
+    }
+}
+
+/// Weights of CPU that count once each, where the kernel has another mode.
+fn weights_once(target: &Target, facts: &HostFacts) -> Result<Intervention, String> {
+    let set = target.repeat.settings.iter().find(|one| one.setting == WEIGHT_MODE);
+    let (mode, _) = WeightMode::of_host(
+        Some(set.map_or(&facts.weight_mode, |one| &one.at_start)),
+        &facts.kernel,
+    );
+    match facts.settings.get(WEIGHT_MODE) {
+        _ if mode == WeightMode::Smp => Err(format!("`{WEIGHT_MODE}` is already smp")),
+        Some(Available::Value(_)) => Ok(Intervention::WeightMode(WeightMode::Smp.name())),
+        Some(Available::NotAvailable(why)) => Err(why.clone()),
+        None => Err(format!("the facts of this host do not contain `{WEIGHT_MODE}`")),
     }
 }
 

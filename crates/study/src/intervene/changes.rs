@@ -35,6 +35,12 @@ pub(super) fn set_queue(study: &mut Study, attribute: &str, value: &str) -> Resu
     Ok(())
 }
 
+pub(super) fn set_setting(study: &mut Study, setting: &str, value: &str) {
+    let values = &mut study.settings.values;
+    values.retain(|(name, _)| name != setting);
+    values.push((setting.to_owned(), Templated::Value(Scalar::Text(value.to_owned()))));
+}
+
 pub(super) fn set_scheduler(study: &mut Study, name: &str) -> Result<(), String> {
     for disk in disks(study)? {
         crate::disk_override::set_scheduler(disk, name);
