@@ -108,6 +108,10 @@ fn groups(facts: &HostFacts, lines: &mut Vec<String>) {
         Available::Value(false) => lines.push("  pressure     off".to_owned()),
         Available::NotAvailable(why) => lines.push(format!("  pressure     not available: {why}")),
     }
+    lines.push(match &facts.weight_mode {
+        Available::Value(mode) => format!("  CPU weights  divide by `{mode}`"),
+        Available::NotAvailable(why) => format!("  CPU weights  not available: {why}"),
+    });
 }
 
 fn disk(disk: &Disk) -> String {
