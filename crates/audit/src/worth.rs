@@ -9,12 +9,12 @@ use std::collections::HashSet;
 
 use assay_facts::owner::Owner;
 use assay_knob::WeightMode;
+use assay_units::CpuSet;
 use serde::Serialize;
 
 use crate::finding::Reading;
 use crate::owner;
 use crate::rule::Host;
-use crate::rules::count;
 use crate::settings::is_set;
 use crate::tree::{Node, Tree};
 
@@ -66,6 +66,12 @@ pub(crate) fn file(node: Node) -> &'static str {
     if node.text("cpu.weight").is_some() { "cpu.weight" } else { "cpu.shares" }
 }
 
+/// How many CPUs a list has.
+fn count(list: &str) -> Option<f64> {
+    let set: CpuSet = list.trim().parse().ok()?;
+    (!set.is_empty()).then(|| set.len() as f64)
+}
+
 /// By which law this host divides weights of CPU.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Law {
@@ -82,14 +88,14 @@ impl Law {
         let release = machine.kernel.value().map_or("", String::as_str);
         let (mode, is_known) = WeightMode::of_host(machine.weight_mode.as_ref(), release);
         let cpus = machine.cpus.value().and_then(|list| count(list));
-        Self { mode, is_known, cpus: cpus.map_or(1.0, |cpus| cpus as f64) }
+        Self { mode, is_known, cpus: cpus.unwrap_or(1.0) }
     }
 
     /// How many times a group's weight counts with all its threads runnable. A cpuset counts for the groups below it too.
     pub(crate) fn times(&self, node: Node) -> f64 {
         let sets = std::iter::once(node).chain(node.ancestors());
         let cpus = sets.filter_map(|one| count(one.text("cpuset.cpus.effective")?)).next();
-        let cpus = cpus.map_or(self.cpus, |cpus| (cpus as f64).min(self.cpus));
+        let cpus = cpus.map_or(self.cpus, |cpus| cpus.min(self.cpus));
         self.mode.factor(node.threads_below().unwrap_or(1) as f64, cpus)
     }
 
