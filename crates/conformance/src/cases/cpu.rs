@@ -38,8 +38,8 @@ const THREADS: Topic = CPU
 const MODES: Topic =
     THREADS.needing(&[Need::Controller("cpu"), Need::Cpus(2), Need::Root, Need::WeightModes]);
 /// Said before a case that sets `cgroup_mode`.
-const WHOLE_HOST: &str =
-    "for some seconds weights of CPU divide by another mode on the whole machine";
+const WHOLE_HOST: &str = "for some seconds weights of CPU divide by another mode on the whole machine; an emulated guest of \
+                          7.3.4 once ended with a kernel panic, since the kernel patches its code for that";
 const BURST: Topic = BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Kernel(5, 14)]);
 
 pub(super) const CASES: &[Case] = &[
