@@ -85,8 +85,8 @@ impl Need {
             Self::Swap => (facts.swap.get() == 0)
                 .then(|| "this host has no swap space, and a case never creates any".to_owned()),
             Self::Emulated => (!facts.is_emulated()).then(|| {
-                "it makes the whole machine short of memory, so it runs in an emulated guest only \
-                 (`assay lab exec -- assay conform`)"
+                "it does to the whole machine what it must not do to a host, so it runs in an emulated \
+                 guest only (`assay lab exec -- assay conform`)"
                     .to_owned()
             }),
             Self::WeightModes => match facts.settings.get(WEIGHT_MODE) {

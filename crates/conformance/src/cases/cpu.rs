@@ -35,8 +35,14 @@ const STARVES: &str = "on some kernels this leaves all other work on two CPUs wi
 const THREADS: Topic = CPU
     .documented_in("Documentation/admin-guide/cgroup-v2.rst, Weights")
     .needing(&[Need::Controller("cpu"), Need::Cpus(2)]);
-const MODES: Topic =
-    THREADS.needing(&[Need::Controller("cpu"), Need::Cpus(2), Need::Root, Need::WeightModes]);
+/// In guests only: writing the mode patches the kernel's code, and has ended in a panic.
+const MODES: Topic = THREADS.needing(&[
+    Need::Controller("cpu"),
+    Need::Cpus(2),
+    Need::Root,
+    Need::WeightModes,
+    Need::Emulated,
+]);
 /// Said before a case that sets `cgroup_mode`.
 const WHOLE_HOST: &str = "for some seconds weights of CPU divide by another mode on the whole machine; an emulated guest of \
                           7.3.4 once ended with a kernel panic, since the kernel patches its code for that";
