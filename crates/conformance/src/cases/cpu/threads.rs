@@ -152,6 +152,10 @@ fn measure(
 }
 
 fn judge_both(windows: &[Window], documented: &[f64], mode: WeightMode, law: &[f64]) -> Outcome {
+    if documented == law {
+        let same = format!("the running mode `{mode}` promises the same");
+        return judge(windows, documented).with(same);
+    }
     let by_mode = judge(windows, law);
     let words = format!("by the running mode `{mode}`: {}", by_mode.verdict);
     let evidence = by_mode.evidence.into_iter();
