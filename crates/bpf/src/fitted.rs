@@ -7,9 +7,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use assay_kernel::btf::ChangedField;
 use assay_kernel::{Error, Root};
 use aya_obj::Object;
 use aya_obj::btf::{Btf, BtfKind};
+
+use crate::field_types::changed;
 
 /// The kernel's own types (BTF).
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -23,12 +26,13 @@ static NUMBERS: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
 /// The kernel's types, which are read only for what is not known yet.
 pub(crate) struct Types<'r> {
     root: &'r Root,
+    bytes: OnceCell<Vec<u8>>,
     parsed: OnceCell<Btf>,
 }
 
 impl<'r> Types<'r> {
     pub(crate) fn new(root: &'r Root) -> Self {
-        Self { root, parsed: OnceCell::new() }
+        Self { root, bytes: OnceCell::new(), parsed: OnceCell::new() }
     }
 
     /// An object without maps that fits this kernel.
@@ -37,6 +41,9 @@ impl<'r> Types<'r> {
             return Ok(object);
         }
         let mut object = Object::parse(bytes).map_err(|cause| damaged(&cause))?;
+        if let Some(changed) = changed(bytes, self.bytes()?) {
+            return Err(unfit(&changed));
+        }
         object.relocate_btf(self.parsed()?).map_err(|cause| damaged(&cause))?;
         if let Some(mut objects) = self.known(&OBJECTS) {
             objects.insert(bytes, object.clone());
@@ -73,19 +80,38 @@ impl<'r> Types<'r> {
         if let Some(parsed) = self.parsed.get() {
             return Ok(parsed);
         }
-        let parsed = read(self.root)?;
+        let parsed = Btf::parse(self.bytes()?, Default::default())
+            .map_err(|cause| Error::unexpected("parse", Path::new(TYPES), cause.to_string()))?;
         Ok(self.parsed.get_or_init(|| parsed))
+    }
+
+    fn bytes(&self) -> Result<&[u8], Error> {
+        if let Some(bytes) = self.bytes.get() {
+            return Ok(bytes);
+        }
+        let bytes = read(self.root)?;
+        Ok(self.bytes.get_or_init(|| bytes))
     }
 }
 
-fn read(root: &Root) -> Result<Btf, Error> {
+fn read(root: &Root) -> Result<Vec<u8>, Error> {
     let hint = "it needs a kernel with CONFIG_DEBUG_INFO_BTF";
     let file = root.open_reread(TYPES).map_err(|error| error.with_hint(hint))?;
     let mut buffer = Vec::new();
-    let bytes =
-        file.read(&mut buffer).map_err(|cause| Error::new("read", Path::new(TYPES), &cause))?;
-    Btf::parse(bytes, Default::default())
-        .map_err(|cause| Error::unexpected("parse", Path::new(TYPES), cause.to_string()))
+    let length =
+        file.read(&mut buffer).map_err(|cause| Error::new("read", Path::new(TYPES), &cause))?.len();
+    buffer.truncate(length);
+    Ok(buffer)
+}
+
+/// The programs would read something else than they expect.
+fn unfit(changed: &ChangedField) -> Error {
+    let ChangedField { field, compiled, found } = changed;
+    let why = format!(
+        "the eBPF programs read it as `{compiled}`, and this kernel has `{found}`: what they count would be wrong; use a version of \
+         assay that knows this kernel"
+    );
+    Error::unexpected("read the kernel's field", Path::new(field), why)
 }
 
 pub(crate) fn damaged(cause: &dyn fmt::Display) -> Error {

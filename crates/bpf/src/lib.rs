@@ -4,6 +4,7 @@
 //! kernel: offsets of fields are found in the types of the running kernel when it is loaded (CO-RE). The
 //! programs read, and write nothing but their own maps; they go when this process does.
 
+mod field_types;
 mod fitted;
 pub mod group_iterator;
 mod kernel_functions;

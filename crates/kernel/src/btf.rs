@@ -4,14 +4,24 @@ use std::path::Path;
 
 use crate::{Error, Root};
 
+mod compare;
+
+pub use compare::ChangedField;
+
 /// The kernel's types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 const MAGIC: u16 = 0xeb9f;
 
 /// Kinds of types (linux/btf.h).
+const INT: u32 = 1;
+const POINTER: u32 = 2;
+const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
+const FORWARD: u32 = 7;
+/// Names, and qualifiers: `typedef`, `volatile`, `const`, `restrict`, tags of types.
+const NAMES: [u32; 5] = [8, 9, 10, 11, 18];
 
 /// Anonymous structures and unions inside each other that are followed.
 const MAX_DEPTH: usize = 8;
@@ -41,15 +51,18 @@ pub fn member_offsets<const N: usize>(
 }
 
 /// The types, in the order of their numbers, which begin at 1.
-struct Types<'b> {
+#[derive(Debug)]
+pub struct Types<'b> {
     types: Vec<Type<'b>>,
     strings: &'b [u8],
 }
 
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Type<'b> {
     name: u32,
     kind: u32,
+    /// Its size or, of what has none, the type that it refers to.
+    size: u32,
     /// Whether offsets of members share their word with sizes.
     has_sizes: bool,
     /// What follows the head: for structures 12 bytes for each member.
@@ -57,7 +70,9 @@ struct Type<'b> {
 }
 
 impl<'b> Types<'b> {
-    fn parse(bytes: &'b [u8]) -> Option<Self> {
+    /// `None` if they are damaged, or of a kind that is not known.
+    #[must_use]
+    pub fn parse(bytes: &'b [u8]) -> Option<Self> {
         if u16::from_le_bytes(bytes.get(..2)?.try_into().ok()?) != MAGIC {
             return None;
         }
@@ -68,18 +83,35 @@ impl<'b> Types<'b> {
         let (mut left, strings) = (part(8)?, part(16)?);
         let mut types = Vec::new();
         while !left.is_empty() {
-            let (name, info) = (word(left, 0)?, word(left, 4)?);
+            let (name, info, size) = (word(left, 0)?, word(left, 4)?, word(left, 8)?);
             let (kind, count) = ((info >> 24) & 0x1f, (info & 0xffff) as usize);
             let (rest, next) = left.get(12..)?.split_at_checked(length(kind, count)?)?;
-            types.push(Type { name, kind, has_sizes: info >> 31 == 1, rest });
+            types.push(Type { name, kind, size, has_sizes: info >> 31 == 1, rest });
             left = next;
         }
         Some(Self { types, strings })
     }
 
     fn named(&self, name: &str) -> Option<Type<'b>> {
-        let is_it = |one: &&Type<'_>| one.kind == STRUCT && self.string(one.name) == Some(name);
-        self.types.iter().find(is_it).copied()
+        self.all_named(name).find(|one| one.kind == STRUCT)
+    }
+
+    /// Structures and unions of this name.
+    fn all_named(&self, name: &str) -> impl Iterator<Item = Type<'b>> {
+        let is_it = move |one: &&Type<'_>| is_record(one) && self.string(one.name) == Some(name);
+        self.types.iter().filter(is_it).copied()
+    }
+
+    /// The type with this number behind its names and qualifiers; `None` is `void`.
+    fn plain(&self, number: u32) -> Option<Type<'b>> {
+        let mut one = *self.types.get((number as usize).checked_sub(1)?)?;
+        for _ in 0..MAX_DEPTH {
+            if !NAMES.contains(&one.kind) {
+                return Some(one);
+            }
+            one = *self.types.get((one.size as usize).checked_sub(1)?)?;
+        }
+        None
     }
 
     fn string(&self, at: u32) -> Option<&'b str> {
@@ -99,11 +131,14 @@ impl<'b> Types<'b> {
                 return Some(offset);
             }
             let inner = self.types.get((number as usize).checked_sub(1)?).copied()?;
-            let is_inside =
-                name.is_empty() && [STRUCT, UNION].contains(&inner.kind) && depth < MAX_DEPTH;
+            let is_inside = name.is_empty() && is_record(&inner) && depth < MAX_DEPTH;
             is_inside.then(|| self.offset(inner, member, depth + 1)).flatten()?.checked_add(offset)
         })
     }
+}
+
+fn is_record(one: &Type<'_>) -> bool {
+    one.kind == STRUCT || one.kind == UNION
 }
 
 /// Bytes after the head of a type; `None` for a kind that is not known, whose length is not either.
