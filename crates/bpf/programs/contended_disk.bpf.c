@@ -48,8 +48,7 @@ struct settings {
 
 /* A group on a disk. crates/sample/src/contention/disks.rs reads this. */
 struct use {
-	__u64 since; /* since when it has requests; 0 while it has none */
-	__u64 requests; /* how many now */
+	__u64 there; /* since when it has requests, in units of 1024 ns, << 16, and how many now; 0 while it has none */
 	__u64 bytes; /* of completed requests */
 	__u64 done; /* how many were */
 };
@@ -83,12 +82,36 @@ INLINE struct use *use_of(struct settings *s, __u32 place)
 	return bpf_map_lookup_elem(&uses, &at);
 }
 
+enum { COUNT = 0xffff, ATTEMPTS = 64 };
+
+/*
+ * A request comes (1) or goes (-1). Time and number are one word, since the last request may go on one CPU while the first of
+ * the next ones comes on another. Whoever fails so often lets 64 others pass.
+ */
+static __noinline int count_request(struct use *use, int request)
+{
+	__u64 now = bpf_ktime_get_ns() >> 10 << 16;
+
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < ATTEMPTS; i++) {
+		__u64 old = use->there, new = old + request;
+
+		if (!(old & COUNT))
+			new = request > 0 ? now | 1 : 0;
+		else if (!(new & COUNT))
+			new = 0;
+		if (__sync_val_compare_and_swap(&use->there, old, new) == old)
+			return 1;
+	}
+	return 0;
+}
+
 INLINE void take_off(struct settings *s, __u32 place)
 {
 	struct use *use = use_of(s, place);
 
-	if (use && __sync_fetch_and_add(&use->requests, -1ull) == 1)
-		use->since = 0;
+	if (use)
+		count_request(use, -1);
 }
 
 INLINE struct timing *own_timing(void)
@@ -117,8 +140,8 @@ INLINE void enter(struct settings *s, struct request *rq, int may_be_known)
 	use = use_of(s, place);
 	if (!use || bpf_map_update_elem(&requests, &key, &place, BPF_ANY))
 		return;
-	if (__sync_fetch_and_add(&use->requests, 1) == 0)
-		use->since = bpf_ktime_get_ns();
+	if (!count_request(use, 1))
+		bpf_map_delete_elem(&requests, &key);
 }
 
 INLINE void complete(struct settings *s, struct request *rq, unsigned int bytes)

@@ -17,8 +17,11 @@ use crate::estimate::{Estimate, is_enough};
 use crate::levels::parent;
 use crate::series::{Claim, Series, add_cell};
 
-/// Words of `struct use` of `programs/contended_disk.bpf.c`.
-const USE: usize = 4;
+/// Words of `struct use` of `programs/contended_disk.bpf.c`, of which the first has a number of requests in so many bits and above
+/// it a time in so many nanoseconds.
+const USE: usize = 3;
+const COUNT_BITS: u32 = 16;
+const UNIT_NS: u64 = 1024;
 
 /// The longest turn of BFQ (`bfq_timeout`, block/bfq-iosched.c), in seconds.
 const TURN_S: f64 = 0.125;
@@ -46,8 +49,8 @@ impl DiskLook {
     #[must_use]
     pub fn parse(at_ns: u64, slots: usize, words: &[u64]) -> Self {
         let uses = words.chunks_exact(USE).map(|words| Use {
-            since_ns: words.first().copied().unwrap_or(0),
-            bytes: words.get(2).copied().unwrap_or(0),
+            since_ns: words.first().map_or(0, |there| (there >> COUNT_BITS) * UNIT_NS),
+            bytes: words.get(1).copied().unwrap_or(0),
         });
         Self { at_ns, slots, uses: uses.collect() }
     }
@@ -270,10 +273,15 @@ mod tests {
         let groups = ["/a", "/b", "/b/c"].map(str::to_owned);
         let mut levels = DiskLevels::new(&disk(by), 0, &groups);
         let look = |second: u64| {
-            let since = if both { 1 } else { second * 1_000_000_000 };
+            let there = |since_ns: u64| (since_ns / UNIT_NS + 1) << COUNT_BITS | 1;
+            let since = if both { 0 } else { second * 1_000_000_000 };
             // The slots: none, /a, /b, and /b/c, which does what /b does.
-            let words =
-                [[0; 4], [1, 1, second * bytes[0], 0], [0; 4], [since, 1, second * bytes[1], 0]];
+            let words = [
+                [0; 3],
+                [there(0), second * bytes[0], 0],
+                [0; 3],
+                [there(since), second * bytes[1], 0],
+            ];
             DiskLook::parse(second * 1_000_000_000, 4, &words.concat())
         };
         for second in 1..31 {
