@@ -100,7 +100,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define MEMBERS 32 /* groups that are told apart at a disk */
 #define DISKS 8
 #endif
-enum { CLASSES = 512, CACHE = 4096, QUEUES = 1024, WAKERS = 4096 };
+enum { CLASSES = 512, QUEUES = 1024, WAKERS = 4096 };
 enum { MOST_DISKS = 8 }; /* of the settings; user space names no more than DISKS */
 enum { WAIT_REQUEST = 1 << 2 }; /* enum bfqq_state_flags */
 enum { MAX_WEIGHT = 1000 * 1000 }; /* BFQ_MAX_WEIGHT times what low_latency raises it by, with room */
@@ -142,7 +142,7 @@ struct waker {
 /* The only variable, so that its offset in the map of all variables is known. */
 struct memory {
 	struct disk disks[DISKS];
-	__u64 cache[CACHE]; /* of a group by its css id: serial number << 16 | class */
+	__u64 cache[CACHE]; /* of a group: serial number << 16 | class */
 	struct waker wakers[WAKERS]; /* the last waker seen, by the identity of a queue */
 };
 struct memory memory;
@@ -168,7 +168,7 @@ MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1024);
 INLINE __u32 class_of(struct cgroup_subsys_state *css)
 {
 	__u64 serial = BPF_CORE_READ(css, serial_nr);
-	__u64 *cached = &memory.cache[BOUNDED(BPF_CORE_READ(css, id), CACHE)];
+	__u64 *cached = &memory.cache[place_in_cache(serial)];
 	__u64 known = *cached;
 	__u32 class = 0;
 

@@ -14,14 +14,15 @@
 struct kernfs_node {
 	__u64 id;
 };
-struct cgroup {
-	struct kernfs_node *kn;
-};
+struct cgroup;
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
-	int id;
 	__u64 serial_nr;
 	struct cgroup_subsys_state *parent;
+};
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
 };
 #pragma clang attribute pop
 
@@ -46,3 +47,12 @@ struct cgroup_subsys_state {
 /* An index that the verifier sees to be within bounds: clang would drop or move a mask that it finds needless. */
 #define BOUNDED(index, size) \
 	({ __u64 bounded = (index); asm volatile("%0 &= %1" : "+r"(bounded) : "i"((size) - 1)); bounded; })
+
+/* Entries of a cache of what is known of groups. */
+enum { CACHE_BITS = 12, CACHE = 1 << CACHE_BITS };
+
+/* By the serial number of a state, which every group has, of whatever controller. Those of a group follow each other. */
+INLINE __u64 place_in_cache(__u64 serial)
+{
+	return BOUNDED(serial * 0x9e3779b97f4a7c15 >> (64 - CACHE_BITS), CACHE);
+}

@@ -3,10 +3,9 @@
  * The numbers by which user space knows groups. Included after cgroup.h.
  *
  * A group without a number has that of the nearest group above it with one, or 0. The walk upwards is done once for each
- * group: a cache has the number by the id of the group's controller state, with the serial number, which the kernel never
- * gives twice.
+ * group: a cache has the number by the serial number of the group's state, which the kernel never gives twice.
  */
-enum { CACHE = 4096, LEVELS = 24 };
+enum { LEVELS = 24 };
 
 /* By kernfs id. Room for more is made when the object is loaded. */
 MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1024);
@@ -15,7 +14,7 @@ MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1024);
 INLINE __u32 number_of_group(struct cgroup_subsys_state *css, __u64 *cache)
 {
 	__u64 serial = css->serial_nr;
-	__u64 *cached = &cache[BOUNDED(css->id, CACHE)];
+	__u64 *cached = &cache[place_in_cache(serial)];
 	__u64 known = *cached;
 	__u32 number = 0;
 

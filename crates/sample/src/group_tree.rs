@@ -15,13 +15,6 @@ pub(crate) struct GroupTree {
     pub(crate) is_v2: bool,
 }
 
-/// A file that every group with the controller has on cgroup2, and what is wrong without it.
-pub(crate) struct Presence {
-    pub(crate) file: &'static str,
-    /// Follows the name of the group.
-    pub(crate) lack: &'static str,
-}
-
 impl GroupTree {
     /// Where this host has the groups of a controller.
     pub(crate) fn new(layout: &CgroupLayout, controller: &str) -> Result<Self, WatchError> {
@@ -55,7 +48,6 @@ impl GroupTree {
         root: &Root,
         path: &str,
         controller: &str,
-        presence: &Presence,
     ) -> Result<(), WatchError> {
         if path == "/" {
             let reason = "all groups are below `/`\n  hint: name one of them";
@@ -66,9 +58,6 @@ impl GroupTree {
             return Err(WatchError::Target(format!(
                 "there is no group `{path}` in {mount}\n  hint: assay groups --controller {controller}"
             )));
-        }
-        if self.is_v2 && !root.exists(self.directory(path).join(presence.file)) {
-            return Err(WatchError::Host(format!("`{path}` {}", presence.lack)));
         }
         Ok(())
     }

@@ -30,6 +30,8 @@ pub struct WaitWatch {
     programs: Programs,
     classes: Classes,
     process: u32,
+    /// Whether groups are those of cgroup2.
+    is_v2: bool,
     started: Instant,
     /// How long it counted, once it has been stopped.
     length: Option<Duration>,
@@ -52,7 +54,7 @@ impl WaitWatch {
             hierarchy.check_group(root, &path)?;
             watched.push(path);
         }
-        Self::load(root, 0, Classes::of_groups(root, hierarchy, &watched)?)
+        Self::load(root, hierarchy, 0, Classes::of_groups(root, hierarchy, &watched)?)
     }
 
     /// Attaches the programs for all threads of a process.
@@ -68,10 +70,15 @@ impl WaitWatch {
             .find(|one| hierarchy.has(&one.controllers))
             .is_some_and(|one| hierarchy.is_limited(root, &one.group));
         let name = format!("process {id}");
-        Self::load(root, id, Classes::of_process(root, hierarchy, name, is_limited))
+        Self::load(root, hierarchy, id, Classes::of_process(root, hierarchy, name, is_limited))
     }
 
-    fn load(root: &Root, process: u32, classes: Classes) -> Result<Self, WatchError> {
+    fn load(
+        root: &Root,
+        hierarchy: &CpuHierarchy,
+        process: u32,
+        classes: Classes,
+    ) -> Result<Self, WatchError> {
         let refused = |error: Error| WatchError::Host(error.to_string());
         let Shape { cpus, slots } = classes.shape;
         let sizes =
@@ -87,6 +94,7 @@ impl WaitWatch {
             programs,
             classes,
             process,
+            is_v2: hierarchy.is_v2(),
             started: Instant::now(),
             length: None,
             visitor: None,
@@ -168,7 +176,8 @@ impl WaitWatch {
     fn enable(&self, enabled: bool) -> Result<(), Error> {
         let Shape { cpus, slots } = self.classes.shape;
         let place = Classes::PROCESS;
-        let words = [u32::from(enabled), self.process, place, slots as u32, cpus as u32, 0];
+        let unified = u32::from(self.is_v2);
+        let words = [u32::from(enabled), self.process, place, slots as u32, cpus as u32, unified];
         let mut settings = words.map(u32::to_ne_bytes).concat();
         settings.extend(self.classes.limited.to_ne_bytes());
         self.programs.map("settings")?.set(&[0; 4], &settings)

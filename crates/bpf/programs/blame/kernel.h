@@ -11,6 +11,9 @@ struct task_group {
 	struct cgroup_subsys_state css;
 	struct cfs_rq **cfs_rq;
 };
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
 struct rq {
 	__u64 clock;
 	int cpu;
@@ -46,5 +49,6 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;
+	struct css_set *cgroups;
 };
 #pragma clang attribute pop

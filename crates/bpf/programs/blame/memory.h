@@ -34,7 +34,7 @@ struct settings {
 	__u32 process_place;
 	__u32 slots; /* in use */
 	__u32 cpus;
-	__u32 pad;
+	__u32 unified; /* groups are those of cgroup2 */
 	__u64 limited; /* bit mask of the slots with a quota in their path */
 };
 

@@ -7,18 +7,12 @@ use assay_bpf::{Programs, group_iterator};
 use assay_facts::CgroupLayout;
 use assay_kernel::{Error, Root};
 
-use crate::group_tree::{GroupTree, Presence};
+use crate::group_tree::GroupTree;
 use crate::watch_error::WatchError;
 
 /// Groups that the programs have room for (`groups` and `CLASSES` in `programs/disk.bpf.c`).
 const ROOM: usize = 1024;
 const CLASSES: usize = 512;
-
-/// What a group with the controller `io` has on cgroup2.
-const PRESENCE: Presence = Presence {
-    file: "io.stat",
-    lack: "has no controller `io`, so that its requests count in a group above\n  hint: name that group",
-};
 
 /// The hierarchy of the controller `io`, or `blkio` on v1.
 #[derive(Debug, Clone)]
@@ -49,7 +43,13 @@ impl IoHierarchy {
 
     /// Refuses what cannot be watched as a group.
     fn check_group(&self, root: &Root, path: &str) -> Result<(), WatchError> {
-        self.tree.check_group(root, path, "io", &PRESENCE)
+        self.tree.check_group(root, path, "io")?;
+        if self.tree.is_v2 && !root.exists(self.directory(path).join("io.stat")) {
+            return Err(WatchError::Host(format!(
+                "`{path}` has no controller `io`, so that its requests count in a group above\n  hint: name that group"
+            )));
+        }
+        Ok(())
     }
 }
 

@@ -1,4 +1,5 @@
-//! The groups of the controller `cpu`: where they are, and which of them have a quota.
+//! The groups of the controller `cpu`: where they are, and which of them have a quota. On cgroup2 also those without the
+//! controller, whose threads the kernel schedules in a group above.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +8,10 @@ use assay_kernel::Root;
 use assay_units::CpuSet;
 
 use super::WatchError;
-use crate::group_tree::{GroupTree, Presence};
+use crate::group_tree::GroupTree;
 
 /// CPUs that the programs have room for.
 const CPUS: usize = 256;
-
-/// What a group with the controller `cpu` has on cgroup2.
-const PRESENCE: Presence = Presence {
-    file: "cpu.max",
-    lack: "has no controller `cpu`, so that the kernel schedules its threads in a group above\n  hint: name \
-           that group, or a process with --pid",
-};
 
 /// The hierarchy of the controller `cpu`.
 #[derive(Debug, Clone)]
@@ -73,7 +67,7 @@ impl CpuHierarchy {
 
     /// Refuses what cannot be watched as a group.
     pub(super) fn check_group(&self, root: &Root, path: &str) -> Result<(), WatchError> {
-        self.tree.check_group(root, path, "cpu", &PRESENCE)
+        self.tree.check_group(root, path, "cpu")
     }
 
     /// Whether the group, or one above it, has a quota.

@@ -39,11 +39,19 @@ fn groups_are_named_below_the_mount_or_by_their_directory() {
 }
 
 #[test]
-fn a_group_of_v2_without_the_controller_is_refused() {
+fn a_group_of_v2_without_the_controller_is_a_group() {
     let (top, _) = tree(&["mine"]);
     let hierarchy = CpuHierarchy { tree: GroupTree { mount: "/cpu".into(), is_v2: true }, cpus: 2 };
-    let error = hierarchy.check_group(&Root::at(top.path()), "/mine").unwrap_err();
-    assert!(error.to_string().contains("--pid"), "{error}");
+    let root = Root::at(top.path());
+    hierarchy.check_group(&root, "/mine").unwrap();
+    // A quota above it holds its threads as well.
+    let below = top.path().join("cpu/mine/below");
+    fs::create_dir(&below).unwrap();
+    assert!(!hierarchy.is_limited(&root, "/mine/below"));
+    fs::write(top.path().join("cpu/mine/cpu.max"), "5000 100000\n").unwrap();
+    assert!(
+        hierarchy.is_limited(&root, "/mine/below") && !hierarchy.has_quota(&root, "/mine/below")
+    );
 }
 
 #[test]
