@@ -14,7 +14,7 @@ const SEGMENT_WORDS: usize = 2;
 const WAIT_WORDS: usize = 7 + SHOWN * SEGMENT_WORDS;
 const CPU_HEAD: usize = 16;
 const CPU_WORDS: usize = CPU_HEAD + COUNTERS + SEGMENTS * SEGMENT_WORDS;
-const SLOT_HEAD: usize = 10;
+const SLOT_HEAD: usize = 11;
 
 /// The position of `RAN_NS` in `enum slot_counter`.
 const RAN_NS: usize = 7;

@@ -140,7 +140,7 @@ int BPF_PROG(sched_migrate_task, struct task_struct *p, int to)
 	struct rq *rq;
 	struct cpu *from, *c;
 	struct slot *slot;
-	__u64 now, queue = 0, *queues;
+	__u64 now;
 
 	if (!s || !SLOT(place_of(s, p)))
 		return 0;
@@ -157,9 +157,7 @@ int BPF_PROG(sched_migrate_task, struct task_struct *p, int to)
 	charge_apart(s, from, t->cpu, now, stolen(rq));
 	leave(s, t, from, t->cpu, now);
 
-	queues = (__u64 *)p->sched_task_group->cfs_rq;
-	bpf_probe_read_kernel(&queue, sizeof(queue), queues + to);
-	watch_quota(s, slot, t->slot & (SLOTS - 1), queue, now);
+	watch_quota(s, slot, t->slot & (SLOTS - 1), slot->queue, now);
 	start_stay(t, c, to, slot, now);
 	/* Before the first event of that CPU, which may take seconds, everything is charged from here on. */
 	__sync_val_compare_and_swap(&c->last, 0, now);

@@ -55,6 +55,7 @@ struct task_struct {
 	unsigned int flags;
 	int pid;
 	int prio;
+	_Bool throttled; /* 6.18 */
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;
@@ -130,7 +131,8 @@ INLINE int is_there(struct cfs_rq *queue)
 {
 	struct cfs_rq___old *old = (void *)queue;
 
-	if (queue->throttle_count)
+	/* Since 6.18 a quota takes threads off the queue one by one, and those that are left are served. */
+	if (!bpf_core_field_exists(((struct task_struct *)0)->throttled) && queue->throttle_count)
 		return 0;
 	if (bpf_core_field_exists(queue->h_nr_runnable))
 		return queue->h_nr_runnable != 0;

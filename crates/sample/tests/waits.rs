@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use assay_blame::{Answer, Culprit, Verdict, text};
+use assay_blame::{Answer, CpuPart, Culprit, Verdict, text};
 use assay_facts::Hierarchy;
 use assay_host::gather;
+use assay_kernel::btf::member_offsets;
 use assay_kernel::{Root, affinity};
 use assay_sample::waits::{CpuHierarchy, WaitWatch};
 use assay_test_support::{HostLock, Need, host_alone, skip};
@@ -35,9 +36,18 @@ struct Running {
 impl Running {
     fn start(mount: &Path, name: &str, threads: usize, cpus: &str) -> Self {
         let directory = mount.join(path(name).trim_start_matches('/'));
-        fs::create_dir(&directory).unwrap();
         // On v2 a group has the controller only if the one above hands it down.
         let _ = fs::write(directory.parent().unwrap().join("cgroup.subtree_control"), "+cpu");
+        Self::make(directory, threads, cpus)
+    }
+
+    /// One thread in a group that gets no controller.
+    fn start_plain(above: &Path, name: &str) -> Self {
+        Self::make(above.join(name), 1, "0")
+    }
+
+    fn make(directory: PathBuf, threads: usize, cpus: &str) -> Self {
+        fs::create_dir(&directory).unwrap();
         let group = directory.display();
         let script = format!(
             "echo $$ > {group}/cgroup.procs; exec taskset -c {cpus} sh -c 'while :; do :; done'"
@@ -126,6 +136,130 @@ fn groups_watched_together_have_an_answer_each() {
         assert!((cpu / threads - 1.0).abs() < 0.02, "{cpu} of {threads}: {}", text(answer));
     }
     drop((inner, first, second));
+}
+
+impl Running {
+    /// Writes a file of the group, which has another name and unit on v1.
+    fn set(&self, [v1, v2]: [(&str, &str); 2]) {
+        let is_v2 = self.directory.join("cgroup.controllers").exists();
+        let (name, value) = if is_v2 { v2 } else { v1 };
+        fs::write(self.directory.join(name), value).unwrap();
+    }
+
+    /// A quota for each 100 ms.
+    fn limit(&self, quota_ms: u32) {
+        let quota = format!("{quota_ms}000");
+        let v2 = format!("{quota} 100000");
+        self.set([("cpu.cfs_quota_us", &quota), ("cpu.max", &v2)]);
+    }
+
+    /// For how long the quota has stopped its queues.
+    fn throttled_s(&self) -> f64 {
+        let stat = fs::read_to_string(self.directory.join("cpu.stat")).unwrap();
+        let value =
+            |name| stat.lines().find_map(|line| line.strip_prefix(name)?.parse::<f64>().ok());
+        value("throttled_usec ")
+            .map(|us| us * 1e-6)
+            .or(value("throttled_time ").map(|ns| ns * 1e-9))
+            .unwrap()
+    }
+}
+
+/// Two groups get the CPU three to one while a third waits.
+#[test]
+fn culprits_have_the_parts_that_their_weights_gave_them() {
+    let Some(_lock) = lock("waits: two culprits") else { return };
+    let (hierarchy, mount) = mount();
+    let _mine = Running::start(&mount, "mine", 1, "0");
+    let (large, small) =
+        (Running::start(&mount, "large", 1, "0"), Running::start(&mount, "small", 1, "0"));
+    large.set([("cpu.shares", "3072"), ("cpu.weight", "300")]);
+    small.set([("cpu.shares", "1024"), ("cpu.weight", "100")]);
+    std::thread::sleep(Duration::from_millis(500));
+    let answer = watched(&hierarchy, &["mine"]).remove(0);
+    let parts = ["large", "small"].map(|name| charged(&answer, name) as f64);
+    let ratio = parts[0] / parts[1];
+    assert!((2.3..3.9).contains(&ratio), "{ratio}: {}", text(&answer));
+}
+
+/// Beside another group on one CPU, two threads wait for their neighbour, for each other, and both for the quota.
+#[test]
+fn a_quota_and_a_neighbour_have_a_part_each() {
+    let Some(_lock) = lock("waits: a quota") else { return };
+    let (hierarchy, mount) = mount();
+    let limited = Running::start(&mount, "limited", 2, "0");
+    let _beside = Running::start(&mount, "beside", 1, "0");
+    limited.limit(20);
+    std::thread::sleep(Duration::from_millis(500));
+    let before = limited.throttled_s();
+    let answer = watched(&hierarchy, &["limited"]).remove(0);
+    let throttled = limited.throttled_s() - before;
+    let quota = answer.percent(Culprit::OwnQuota) / 100.0 * answer.waited_ns as f64 * 1e-9;
+    // Since 6.18 the second thread is held when its turn has come.
+    assert!((1.2..2.1).contains(&(quota / throttled)), "{throttled} s: {}", text(&answer));
+    assert!(charged(&answer, "beside") * 20 > answer.waited_ns, "{}", text(&answer));
+    assert!(answer.percent(Culprit::OwnThreads) > 3.0, "{}", text(&answer));
+}
+
+/// Since Linux 6.18 a thread in the kernel is served on while the quota holds another one of its group.
+#[test]
+fn a_quota_that_holds_one_thread_is_no_reason_for_another_to_wait() {
+    let name = "waits: a quota that holds one thread";
+    let Some(_lock) = lock(name) else { return };
+    let throttled = member_offsets(&Root::real(), "task_struct", ["throttled"]);
+    if !matches!(throttled, Ok([Some(_)])) {
+        return skip(name, "before Linux 6.18 a quota holds whole groups");
+    }
+    let (hierarchy, mount) = mount();
+    let mut limited = Running::start(&mount, "held", 1, "0");
+    let _beside = Running::start(&mount, "beside", 1, "0");
+    // In the kernel for half a second at a time.
+    let script = format!(
+        "echo $$ > {}/cgroup.procs; exec taskset -c 0 dd if=/dev/zero of=/dev/null bs=1G 2>&1",
+        limited.directory.display()
+    );
+    limited.threads.push(Command::new("sh").args(["-c", &script]).spawn().unwrap());
+    limited.limit(30);
+    std::thread::sleep(Duration::from_secs(2));
+    let answer = watched(&hierarchy, &["held"]).remove(0);
+    assert!(answer.percent(Culprit::OwnQuota) > 20.0, "{}", text(&answer));
+    assert!(charged(&answer, "beside") * 12 > answer.waited_ns, "{}", text(&answer));
+}
+
+/// Threads that the kernel moves between two CPUs.
+#[test]
+fn a_quota_is_found_on_every_cpu() {
+    let Some(_lock) = lock("waits: a quota on two CPUs") else { return };
+    let (hierarchy, mount) = mount();
+    let limited = Running::start(&mount, "everywhere", 3, "0-1");
+    limited.limit(30);
+    std::thread::sleep(Duration::from_millis(500));
+    let answer = watched(&hierarchy, &["everywhere"]).remove(0);
+    let quota = |cpu: &CpuPart| {
+        let parts = cpu.parts.iter().filter(|part| part.culprit == Culprit::OwnQuota);
+        parts.map(|part| part.percent).sum::<f64>()
+    };
+    let used = answer.cpus.iter().filter(|cpu| cpu.waited_ns * 10 > answer.waited_ns);
+    assert!(used.map(quota).all(|percent| percent > 10.0), "{}", text(&answer));
+}
+
+/// Services of a host with systemd have no controller `cpu` of their own: the kernel schedules them in one group.
+#[test]
+fn groups_without_the_controller_are_told_apart() {
+    let name = "waits: groups without the controller";
+    let Some(_lock) = lock(name) else { return };
+    let (hierarchy, mount) = mount();
+    if !hierarchy.is_v2() {
+        return skip(name, "on v1 every group of the hierarchy has the controller");
+    }
+    let slice = Running::start(&mount, "slice", 0, "0");
+    let _services = ["a", "b"].map(|name| Running::start_plain(&slice.directory, name));
+    std::thread::sleep(Duration::from_millis(500));
+    let answers = watched(&hierarchy, &["slice/a", "slice/b"]);
+    let [a, b] = &answers[..] else { panic!("{answers:?}") };
+    for (answer, other) in [(a, "slice/b"), (b, "slice/a")] {
+        assert!(charged(answer, other) * 2 > answer.waited_ns, "{}", text(answer));
+    }
 }
 
 /// An idle CPU counts for threads that may use it only, and no longer than one was idle.

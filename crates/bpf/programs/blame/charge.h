@@ -47,6 +47,38 @@ INLINE __u64 throttled(__u64 address, __u64 now)
 	return depth;
 }
 
+/*
+ * Since 6.18 a quota holds threads one by one, when they return to user mode (throttle_cfs_rq_work); others of the group are served
+ * until then. A thread that waits meanwhile does so for its turn.
+ */
+INLINE int holds_threads(void)
+{
+	return bpf_core_field_exists(((struct task_struct *)0)->throttled);
+}
+
+/* How many waiting threads of the slot the quota holds. */
+INLINE __u64 held_by_quota(struct slot *slot)
+{
+	__u64 waiting = (__s64)slot->waiting;
+
+	return holds_threads() ? lesser(slot->held, waiting) : waiting;
+}
+
+/* A quota that no longer holds a thread of the queue has let all of them go (tg_unthrottle_up). */
+INLINE void release(struct slot *slot)
+{
+	struct cfs_rq *q = (void *)slot->queue;
+	__u64 since = 0;
+
+	if (!holds_threads() || !slot->held)
+		return;
+	bpf_probe_read_kernel(&since, sizeof(since), &q->throttled_clock_self);
+	if (since)
+		return;
+	slot->held = 0;
+	slot->releases++;
+}
+
 /* How much of the last `all` ns the slot's group was throttled for. */
 INLINE __u64 throttled_part(struct slot *slot, __u64 now, __u64 all)
 {
@@ -92,10 +124,8 @@ static __noinline void take_over(struct cpu *c, struct slot *slot, __u64 bit)
 	c->waiting = (c->waiting & ~bit) | (bit & mask_if(positive(slot->waiting)));
 }
 
-INLINE void add_charged(struct cpu *c, struct slot *slot, struct elapsed *e)
+INLINE void add_charged(struct cpu *c, struct slot *slot, struct elapsed *e, __u64 n)
 {
-	__u64 n = (__s64)slot->waiting;
-
 	slot->charged[BOUNDED(c->running, CLASSES)] += n * e->run;
 	if (!(e->interrupts | e->steal))
 		return;
@@ -103,14 +133,17 @@ INLINE void add_charged(struct cpu *c, struct slot *slot, struct elapsed *e)
 	slot->charged[HYPERVISOR] += n * e->steal;
 }
 
-/* What the quota takes off the other parts is taken off for this slot alone. */
+/* What the quota takes off the other parts is taken off for this slot alone, and for the threads that it holds. */
 static __noinline void charge_limited(struct cpu *c, struct slot *slot, struct elapsed *all)
 {
+	__u64 held = held_by_quota(slot);
 	struct elapsed e = *all;
 
+	add_charged(c, slot, &e, (__s64)slot->waiting - held);
 	cut_quota(slot, &e);
-	add_charged(c, slot, &e);
-	slot->charged[QUOTA] += (__s64)slot->waiting * e.quota;
+	add_charged(c, slot, &e, held);
+	slot->charged[QUOTA] += held * e.quota;
+	release(slot);
 }
 
 static __noinline void charge_slot(struct settings *s, struct cpu *c, __u32 cpu, __u32 index, struct elapsed *e)
@@ -124,7 +157,7 @@ static __noinline void charge_slot(struct settings *s, struct cpu *c, __u32 cpu,
 	if (s->limited >> index & 1)
 		charge_limited(c, slot, e);
 	else
-		add_charged(c, slot, e);
+		add_charged(c, slot, e, (__s64)slot->waiting);
 }
 
 /* The number of the lowest bit that is set: how many are below it. */

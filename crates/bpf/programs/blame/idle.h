@@ -96,7 +96,7 @@ static __noinline __u32 mask_of(struct settings *s, struct task_struct *p, __u64
 	return at + 1;
 }
 
-INLINE __u64 any_idle(__u64 mask, __u64 now)
+INLINE __u64 any_idle(__u32 mask, __u64 now)
 {
 	struct mask *m = &memory.masks[BOUNDED(mask - 1, MASKS)];
 	return m->time + (m->idle > 0 ? now : 0);

@@ -9,7 +9,6 @@
 struct cfs_rq;
 struct task_group {
 	struct cgroup_subsys_state css;
-	struct cfs_rq **cfs_rq;
 };
 struct css_set {
 	struct cgroup *dfl_cgrp;
@@ -50,5 +49,6 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;
 	struct css_set *cgroups;
+	_Bool throttled; /* 6.18 */
 };
 #pragma clang attribute pop

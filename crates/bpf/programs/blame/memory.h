@@ -92,12 +92,14 @@ struct slot {
 	__u64 began; /* sum of the times at which these waits began */
 	__u64 arrived_began;
 	__u64 arrived_credit; /* what is charged too much for `arrived`: from `cpu.last` to the move */
-	__u64 queue; /* address of the group's cfs_rq on this CPU */
+	__u64 queue; /* address of the group's cfs_rq on this CPU, once a thread of it waited there */
 	__u64 throttled; /* its throttled time so far; before 6.6 whether it is throttled */
 	__u64 quota; /* throttled time charged here so far */
 	__u64 run_delay; /* what the kernel counted, of threads that were switched out here */
 	__u64 idle_elsewhere; /* of ended waits: an idle CPU was there that the thread may use */
 	__u64 floor; /* length of the shortest of `longest` */
+	__u32 held; /* since 6.18: how many of `waiting` the quota holds */
+	__u32 releases; /* how often it let them go */
 	__u64 counters[SLOT_COUNTERS];
 	__u64 charged[CLASSES]; /* ns; only changed under the lock of the run queue */
 	__u64 lengths[BUCKETS]; /* waits by the logarithm of their length in ns */
@@ -116,7 +118,8 @@ struct thread {
 	__u64 since; /* when its wait began */
 	__u64 run_delay; /* as last read */
 	__u64 quota; /* `slot.quota` when its wait began on this CPU */
-	__u64 mask; /* from 1 on: the entry of `masks` with the CPUs that it may use */
+	__u32 mask; /* from 1 on: the entry of `masks` with the CPUs that it may use */
+	__u32 held; /* `slot.releases` + 1 when the quota held it */
 	__u64 any_idle, own_idle; /* idle times of these CPUs and of its own when its wait began on this CPU */
 	__u64 idle_elsewhere; /* of its wait on CPUs from which it was moved */
 };

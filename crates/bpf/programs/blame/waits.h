@@ -2,19 +2,31 @@
 //
 // Beginning, moving and ending the wait of a thread.
 
-/* Remembers where the slot's throttled time is counted, before its first thread waits here. */
+/*
+ * Remembers where the slot's throttled time is counted, before its first thread waits here. Where a thread is moved to, that is
+ * known only once another of the group has waited there: kernels differ in where a group has its queues (task_group.cfs_rq, 7.2).
+ */
 INLINE void watch_quota(struct settings *s, struct slot *slot, __u32 index, __u64 queue, __u64 now)
 {
-	if (!(s->limited >> index & 1) || slot->waiting + slot->arrived > 0)
+	if (!(s->limited >> index & 1) || (slot->queue && slot->waiting + slot->arrived > 0))
 		return;
 	slot->queue = queue;
 	slot->throttled = throttled(queue, now);
+	slot->held = 0;
+	slot->releases++;
+}
+
+/* For how long of its wait on this CPU the quota held a thread. */
+INLINE __u64 quota_part(struct thread *t, struct slot *slot)
+{
+	return holds_threads() && !t->held ? 0 : slot->quota - t->quota;
 }
 
 INLINE void start_stay(struct thread *t, struct cpu *c, __u32 cpu, struct slot *slot, __u64 now)
 {
 	t->waits = 1;
 	t->cpu = cpu;
+	t->held = 0;
 	t->quota = slot->quota;
 	t->any_idle = t->mask ? any_idle(t->mask, now) : 0;
 	t->own_idle = own_idle(c, now);
@@ -34,6 +46,10 @@ INLINE void begin(struct settings *s, struct task_struct *p, struct thread *t, _
 	if (!t->mask && p->nr_cpus_allowed != 1)
 		slot->counters[OTHER_MASKS]++;
 	start_stay(t, c, cpu, slot, now);
+	if (holds_threads() && s->limited >> index & 1 && p->throttled) {
+		slot->held++;
+		t->held = slot->releases + 1;
+	}
 	slot->waiting++;
 	slot->began += now;
 	c->waiting |= 1ull << index;
@@ -65,11 +81,13 @@ INLINE struct slot *leave(struct settings *s, struct thread *t, struct cpu *here
 	t->waits = 0;
 	if (!c || !slot)
 		return 0;
-	t->idle_elsewhere += idle_elsewhere(t, c, slot->quota - t->quota, now);
+	t->idle_elsewhere += idle_elsewhere(t, c, quota_part(t, slot), now);
 	if (t->cpu != cpu) {
 		count_arrival(c, slot, t, -1, now);
 		return slot;
 	}
+	if (slot->held && t->held == slot->releases + 1)
+		slot->held--;
 	slot->began -= t->since;
 	if (--slot->waiting <= 0)
 		c->waiting &= ~(1ull << index);
@@ -196,8 +214,8 @@ INLINE void end(struct settings *s, struct task_struct *p, __u32 place, struct c
 		struct ended ended = { .length = now - t->since, .idle_elsewhere = t->idle_elsewhere };
 		if (!slot || (__s64)ended.length < 0)
 			return;
-		if (same && slot->quota - t->quota <= ended.length)
-			ended.quota = slot->quota - t->quota;
+		if (same)
+			ended.quota = lesser(quota_part(t, slot), ended.length);
 		if (!same)
 			slot = slot_of(s, cpu, t->slot);
 		if (slot)
