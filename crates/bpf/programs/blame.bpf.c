@@ -65,6 +65,8 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 	if (c->pid != prev->pid)
 		heal(s, c, cpu, prev, from, steal);
 	charge(s, c, cpu, now, steal);
+	/* No interrupt is served here: the end of one was missed. */
+	c->interrupt_depth = 0;
 	segment = &c->segments[c->segment++ & (SEGMENTS - 1)];
 	segment->until = now;
 	segment->class = c->running;
@@ -113,8 +115,11 @@ INLINE int woken(struct task_struct *p, int is_new)
 		return 0;
 	start = start_timing(&here->timing);
 	place = place_of(s, p);
-	/* A thread that is woken before it was switched out does not wait (ttwu_runnable). */
-	if (SLOT(place) && !p->on_cpu)
+	/*
+	 * A thread that has not left its run queue does not wait, as far as the kernel counts (ttwu_runnable): one woken before it
+	 * was switched out, or preempted just before it slept, or kept there for who runs in its place (SCHED_PROXY_EXEC, 7.x).
+	 */
+	if (SLOT(place) && p->sched_info.last_queued)
 		start_wait(s, p, BOUNDED(SLOT(place) - 1, SLOTS), is_new);
 	return stop_timing(&here->timing, start);
 }
@@ -166,7 +171,15 @@ int BPF_PROG(sched_migrate_task, struct task_struct *p, int to)
 	return 0;
 }
 
-/* Interrupts nest: a softirq is interrupted by an irq. */
+/*
+ * Interrupts nest: a softirq is interrupted by an irq. On PREEMPT_RT softirqs are served by threads, which are preempted: there
+ * they are part of what these threads do.
+ */
+INLINE int are_softirqs_threads(void)
+{
+	return bpf_core_field_exists(((struct task_struct *)0)->softirq_disable_cnt);
+}
+
 INLINE int enter_interrupt(void)
 {
 	struct cpu *c = cpu_of(bpf_get_smp_processor_id());
@@ -198,11 +211,11 @@ int BPF_PROG(irq_handler_exit)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(softirq_entry)
 {
-	return enter_interrupt();
+	return are_softirqs_threads() ? 0 : enter_interrupt();
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_exit)
 {
-	return leave_interrupt();
+	return are_softirqs_threads() ? 0 : leave_interrupt();
 }

@@ -39,7 +39,6 @@ struct cpumask {
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
 	int pid;
 	int tgid;
 	int nr_cpus_allowed;
@@ -50,5 +49,6 @@ struct task_struct {
 	struct task_group *sched_task_group;
 	struct css_set *cgroups;
 	_Bool throttled; /* 6.18 */
+	int softirq_disable_cnt; /* CONFIG_PREEMPT_RT */
 };
 #pragma clang attribute pop
