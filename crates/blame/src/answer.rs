@@ -184,12 +184,23 @@ impl Answer {
         }
     }
 
-    /// Notes how many events the programs have missed: where the sums differ, a reason.
+    /// Notes how many events the programs have missed: where the sums differ, or these are many, a reason.
     pub fn set_missed(&mut self, missed: Option<u64>) {
         self.events.missed = missed;
-        if let (Some(reason), Some(missed @ 1..)) = (&mut self.reason, missed) {
-            reason.push_str(&format!("; {missed} events were missed by the programs"));
+        let Some(missed @ 1..) = missed else { return };
+        let seen = self.events.switches + self.events.wakeups + self.events.moves;
+        if self.reason.is_some() || missed as f64 > seen as f64 * TOLERANCE {
+            self.set_void(&format!("{missed} events were missed by the programs"));
         }
+    }
+
+    /// Adds a reason for which the parts cannot be relied on.
+    pub fn set_void(&mut self, reason: &str) {
+        self.verdict = Verdict::Void;
+        self.reason = Some(match self.reason.take() {
+            Some(first) => format!("{first}; {reason}"),
+            None => reason.to_owned(),
+        });
     }
 
     /// Notes whose groups the parts name.
@@ -373,6 +384,7 @@ mod tests {
         let answer = |run_delay, missed| {
             let counted = counted(&[(OWN, 1_000_000)], run_delay);
             let mut answer = Answer::new("/mine", 1.0, &counted, &names());
+            answer.events.switches = 1_000;
             answer.set_missed(missed);
             assert_eq!(answer.events.missed, missed);
             answer.reason
@@ -383,6 +395,8 @@ mod tests {
             assert!(!answer(9_000_000, missed).unwrap().contains("missed"));
         }
         assert_eq!(answer(1_000_000, Some(3)), None);
+        // The sum closes, but of what nobody saw the parts say nothing.
+        assert_eq!(answer(1_000_000, Some(30)).unwrap(), "30 events were missed by the programs");
     }
 
     #[test]

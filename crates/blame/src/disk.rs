@@ -173,9 +173,28 @@ pub struct DiskEvents {
     pub dropped: u64,
     /// Events at which another CPU was just charging: their time is charged with the next event.
     pub contended: u64,
+    /// Events of all programs, since they were attached, that the kernel did not show them, since they were running on that
+    /// CPU already (`recursion_misses`); null if it does not count them.
+    #[serde(default)]
+    pub missed: Option<u64>,
 }
 
 impl DiskAnswer {
+    /// Notes how many events the programs have missed. Many make the answer void: since Linux 7.0 a program may be preempted, and
+    /// another request's event on its CPU is lost meanwhile.
+    pub fn set_missed(&mut self, missed: Option<u64>) {
+        self.events.missed = missed;
+        let too_many = |missed: &u64| *missed as f64 > self.events.issued as f64 * DISK_TOLERANCE;
+        if let Some(missed) = missed.filter(too_many) {
+            let reason = format!("{missed} events were missed by the programs");
+            self.verdict = Verdict::Void;
+            self.reason = Some(match self.reason.take() {
+                Some(first) => format!("{first}; {reason}"),
+                None => reason,
+            });
+        }
+    }
+
     /// The group with this name.
     #[must_use]
     pub fn group(&self, name: &str) -> Option<&DiskGroup> {

@@ -146,13 +146,14 @@ fn write_events(out: &mut String, answer: &Answer) -> std::fmt::Result {
     let events = &answer.events;
     writeln!(
         out,
-        "\n{} switches, {} wake-ups and {} moves seen; {} switches hidden, {} waits begun unseen, {} dropped",
+        "\n{} switches, {} wake-ups and {} moves seen; {} switches hidden, {} waits begun unseen, {} dropped{}",
         events.switches,
         events.wakeups,
         events.moves,
         events.hidden_switches,
         events.unseen_waits,
-        events.dropped_waits
+        events.dropped_waits,
+        missed(events.missed)
     )?;
     match (answer.cost.ns_per_event, answer.cost.percent_of_cpus) {
         (Some(each), Some(percent)) => {
@@ -160,6 +161,14 @@ fn write_events(out: &mut String, answer: &Answer) -> std::fmt::Result {
         }
         _ => writeln!(out, "cost: too few events to measure it"),
     }
+}
+
+/// Events that programs missed, if any.
+pub(crate) fn missed(events: Option<u64>) -> String {
+    events
+        .filter(|missed| *missed > 0)
+        .map(|missed| format!(", {missed} missed"))
+        .unwrap_or_default()
 }
 
 fn name(culprit: Culprit, group: Option<&str>) -> String {

@@ -134,6 +134,7 @@ impl RequestWatch {
             Available::NotAvailable(reason) => Available::NotAvailable(reason.clone()),
         };
         let cost = DiskCost::parse(&memory);
+        let missed = self.ran().map(|ran| ran.missed);
         let answer = |(number, disk): (usize, &WatchedDisk)| {
             let times = (self.started_ns, ended_ns);
             let counted = DiskCounted::parse(&memory, number, times, disk.pool())
@@ -142,6 +143,7 @@ impl RequestWatch {
             let bfq = turns::at_disk(&turns, disk, number, &self.names);
             let mut answer = DiskAnswer::new(&window, &counted, cost, &self.names, bfq);
             self.check_scheduler(&mut answer);
+            answer.set_missed(missed);
             Ok(answer)
         };
         self.disks.iter().enumerate().map(answer).collect()

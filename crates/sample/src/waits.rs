@@ -2,6 +2,7 @@
 
 mod classes;
 mod hierarchy;
+mod sched_ext;
 mod visitor;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use assay_kernel::parse::cgroups::process_groups;
 use assay_kernel::{Error, Root};
 
 use classes::Classes;
+use sched_ext::SchedExt;
 use visitor::Visitor;
 
 pub use hierarchy::CpuHierarchy;
@@ -32,6 +34,7 @@ pub struct WaitWatch {
     process: u32,
     /// Whether groups are those of cgroup2.
     is_v2: bool,
+    sched_ext: SchedExt,
     started: Instant,
     /// How long it counted, once it has been stopped.
     length: Option<Duration>,
@@ -95,6 +98,7 @@ impl WaitWatch {
             classes,
             process,
             is_v2: hierarchy.is_v2(),
+            sched_ext: SchedExt::read(root),
             started: Instant::now(),
             length: None,
             visitor: None,
@@ -106,6 +110,7 @@ impl WaitWatch {
     /// # Errors
     /// The kernel refuses to switch the programs on.
     pub fn start(&mut self) -> Result<(), Error> {
+        self.sched_ext = self.sched_ext.again();
         self.started = Instant::now();
         self.enable(true)?;
         self.visitor = Visitor::start();
@@ -160,6 +165,7 @@ impl WaitWatch {
         let map = |name| self.programs.map(name).and_then(BpfMap::all);
         let memory = Memory { shape: self.classes.shape, cpus: map("cpus")?, slots: map("slots")? };
         let missed = self.ran().map(|ran| ran.missed);
+        let sched_ext = self.sched_ext.objection();
         let answer = |target: &Target| {
             let counted = memory.counted(target).ok_or_else(|| {
                 let path = Path::new("the maps of the eBPF programs");
@@ -167,6 +173,7 @@ impl WaitWatch {
             })?;
             let mut answer = Answer::new(&target.name, seconds, &counted, &self.classes.names);
             answer.set_missed(missed);
+            sched_ext.iter().for_each(|reason| answer.set_void(reason));
             Ok(answer)
         };
         self.classes.targets.iter().map(answer).collect()

@@ -85,6 +85,7 @@ impl DiskAnswer {
             unknown_places: sum(|member| member.group.unknown_places),
             dropped: counted.dropped,
             contended: counted.contended,
+            missed: None,
         };
         let reason = objection(whole, window.diskstats_ns, &events);
         let share = (window.diskstats_ns > 0).then(|| {
@@ -363,6 +364,19 @@ mod tests {
         let cost = DiskCost::default();
         let answer = DiskAnswer::new(&window(1_000_000_000), &counted, cost, &names(), none);
         assert!(answer.reason.unwrap().contains("3 requests"));
+    }
+
+    #[test]
+    fn many_missed_events_void_it_too() {
+        let with = |missed| {
+            let mut answer = answer(1_000_000_000);
+            answer.events.issued = 1_000;
+            answer.set_missed(missed);
+            (answer.verdict, answer.reason)
+        };
+        assert_eq!(with(None), (Verdict::Valid, None));
+        assert_eq!(with(Some(10)).0, Verdict::Valid);
+        assert_eq!(with(Some(100)).1.unwrap(), "100 events were missed by the programs");
     }
 
     #[test]

@@ -149,6 +149,7 @@ fn disk(shares: &[f64], bonded: bool) -> DiskAnswer {
             unknown_places: 0,
             dropped: 0,
             contended: 0,
+            missed: None,
         },
         cost: Cost { ns_per_event: None, percent_of_cpus: None },
     }
