@@ -13,7 +13,9 @@ const SHOWN: usize = 12;
 const SEGMENT_WORDS: usize = 2;
 const WAIT_WORDS: usize = 7 + SHOWN * SEGMENT_WORDS;
 const CPU_HEAD: usize = 16;
-const CPU_WORDS: usize = CPU_HEAD + COUNTERS + SEGMENTS * SEGMENT_WORDS;
+/// What its functions hand to each other.
+const CPU_SCRATCH: usize = 13;
+const CPU_WORDS: usize = CPU_HEAD + COUNTERS + SEGMENTS * SEGMENT_WORDS + CPU_SCRATCH;
 const SLOT_HEAD: usize = 11;
 
 /// The position of `RAN_NS` in `enum slot_counter`.

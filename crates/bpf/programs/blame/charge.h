@@ -90,15 +90,6 @@ INLINE __u64 throttled_part(struct slot *slot, __u64 now, __u64 all)
 	return all & mask_if(before);
 }
 
-/* Time since the last event of a run queue. */
-struct elapsed {
-	__u64 now;
-	__u64 run; /* without the others */
-	__u64 interrupts;
-	__u64 steal;
-	__u64 quota;
-};
-
 /* Takes what the quota was to blame for off the other parts. */
 static __noinline void cut_quota(struct slot *slot, struct elapsed *e)
 {
@@ -134,19 +125,20 @@ INLINE void add_charged(struct cpu *c, struct slot *slot, struct elapsed *e, __u
 }
 
 /* What the quota takes off the other parts is taken off for this slot alone, and for the threads that it holds. */
-static __noinline void charge_limited(struct cpu *c, struct slot *slot, struct elapsed *all)
+static __noinline void charge_limited(struct cpu *c, struct slot *slot)
 {
 	__u64 held = held_by_quota(slot);
-	struct elapsed e = *all;
+	struct elapsed *e = &c->limited;
 
-	add_charged(c, slot, &e, (__s64)slot->waiting - held);
-	cut_quota(slot, &e);
-	add_charged(c, slot, &e, held);
-	slot->charged[QUOTA] += held * e.quota;
+	*e = c->elapsed;
+	add_charged(c, slot, e, (__s64)slot->waiting - held);
+	cut_quota(slot, e);
+	add_charged(c, slot, e, held);
+	slot->charged[QUOTA] += held * e->quota;
 	release(slot);
 }
 
-static __noinline void charge_slot(struct settings *s, struct cpu *c, __u32 cpu, __u32 index, struct elapsed *e)
+static __noinline void charge_slot(struct settings *s, struct cpu *c, __u32 cpu, __u32 index)
 {
 	struct slot *slot = slot_of(s, cpu, index);
 
@@ -155,9 +147,9 @@ static __noinline void charge_slot(struct settings *s, struct cpu *c, __u32 cpu,
 	if (c->arrived >> index & 1)
 		take_over(c, slot, 1ull << index);
 	if (s->limited >> index & 1)
-		charge_limited(c, slot, e);
+		charge_limited(c, slot);
 	else
-		add_charged(c, slot, e, (__s64)slot->waiting);
+		add_charged(c, slot, &c->elapsed, (__s64)slot->waiting);
 }
 
 /* The number of the lowest bit that is set: how many are below it. */
@@ -171,13 +163,13 @@ INLINE __u32 lowest(__u64 bits)
 	return BOUNDED(x * 0x0101010101010101 >> 56, SLOTS);
 }
 
-static __noinline void charge_slots(struct settings *s, struct cpu *c, __u32 cpu, __u64 left, struct elapsed *e)
+static __noinline void charge_slots(struct settings *s, struct cpu *c, __u32 cpu, __u64 left)
 {
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < SLOTS; i++) {
 		if (!left)
 			break;
-		charge_slot(s, c, cpu, lowest(left), e);
+		charge_slot(s, c, cpu, lowest(left));
 		left &= left - 1;
 	}
 }
@@ -213,26 +205,28 @@ INLINE void part(struct cpu *c, struct elapsed *e)
  */
 INLINE void charge(struct settings *s, struct cpu *c, __u32 cpu, __u64 now, __u64 steal_total)
 {
-	__u64 left = c->waiting | c->arrived;
-	struct elapsed e = { .now = now };
+	__u64 left = c->waiting | c->arrived, run;
+	struct elapsed *e = &c->elapsed;
 
 	if (!c->first)
 		begin_charging(c, now, steal_total);
-	e.run = now - c->last;
-	if ((__s64)e.run <= 0)
+	run = now - c->last;
+	if ((__s64)run <= 0)
 		return;
-	e.steal = steal_total - c->steal_taken;
+	e->now = now;
+	e->run = run;
+	e->steal = steal_total - c->steal_taken;
 	c->last = now;
 	c->steal_taken = steal_total;
 	if (!left) {
 		c->interrupts_taken = c->interrupts;
 		return;
 	}
-	part(c, &e);
+	part(c, e);
 	if (left == 1)
-		charge_slot(s, c, cpu, 0, &e);
+		charge_slot(s, c, cpu, 0);
 	else
-		charge_slots(s, c, cpu, left, &e);
+		charge_slots(s, c, cpu, left);
 }
 
 /* The same where it happens rarely. */

@@ -45,6 +45,22 @@ struct segment {
 	__u32 pid;
 };
 
+/* Time since the last event of a run queue. */
+struct elapsed {
+	__u64 now;
+	__u64 run; /* without the others */
+	__u64 interrupts;
+	__u64 steal;
+	__u64 quota;
+};
+
+/* What is kept of a wait that ended. */
+struct ended {
+	__u64 length;
+	__u64 quota;
+	__u64 idle_elsewhere;
+};
+
 struct cpu {
 	__u64 first; /* clock of the first event */
 	__u64 last; /* clock up to which everything is charged */
@@ -66,6 +82,12 @@ struct cpu {
 	__u64 hidden_switches;
 	__u64 unused[3];
 	struct segment segments[SEGMENTS]; /* a ring */
+	/*
+	 * What functions hand to each other, under the lock of the run queue. Not on the stack: the verifier of Linux 7.3 takes what only
+	 * a function further down reads for dead, and refuses the reading.
+	 */
+	struct elapsed elapsed, limited;
+	struct ended ended;
 };
 
 /* One of the longest waits that ended on a CPU, with what the CPU ran last before. */

@@ -111,16 +111,10 @@ INLINE __u32 logarithm(__u64 value)
 	return result + (value >> 1 & 1);
 }
 
-/* What is kept of a wait that ended. */
-struct ended {
-	__u64 length;
-	__u64 quota;
-	__u64 idle_elsewhere;
-};
-
 /* Keeps a wait that is among the longest of this CPU, instead of the shortest of them. */
-static __noinline void keep(struct cpu *c, struct slot *slot, struct task_struct *p, struct ended *ended)
+static __noinline void keep(struct cpu *c, struct slot *slot, struct task_struct *p)
 {
+	struct ended *ended = &c->ended;
 	__u32 at = 0;
 	__u64 shortest = ~0ull;
 	struct wait *w;
@@ -149,8 +143,9 @@ static __noinline void keep(struct cpu *c, struct slot *slot, struct task_struct
 	slot->floor = shortest;
 }
 
-INLINE void count_ended(struct cpu *c, __u32 index, struct slot *slot, struct task_struct *p, struct ended *ended)
+INLINE void count_ended(struct cpu *c, __u32 index, struct slot *slot, struct task_struct *p)
 {
+	struct ended *ended = &c->ended;
 	__u32 bucket = logarithm(ended->length);
 
 	slot->lengths[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
@@ -158,7 +153,7 @@ INLINE void count_ended(struct cpu *c, __u32 index, struct slot *slot, struct ta
 	c->pending = ended->length;
 	c->pending_slot = index;
 	if (ended->length > slot->floor)
-		keep(c, slot, p, ended);
+		keep(c, slot, p);
 }
 
 /* A wait whose beginning was not shown: the kernel knows its length, nobody who ran meanwhile. */
@@ -166,7 +161,6 @@ INLINE void charge_unseen(struct settings *s, struct task_struct *p, __u32 index
 {
 	struct cpu *c = cpu_of(cpu);
 	struct slot *slot = slot_of(s, cpu, index);
-	struct ended ended = {};
 	__u64 queued = p->sched_info.last_queued, since;
 
 	if (!c || !slot)
@@ -182,8 +176,8 @@ INLINE void charge_unseen(struct settings *s, struct task_struct *p, __u32 index
 	}
 	slot->charged[UNSEEN] += now - since;
 	slot->counters[UNSEEN_WAITS]++;
-	ended.length = now - since;
-	count_ended(c, index, slot, p, &ended);
+	c->ended = (struct ended){ .length = now - since };
+	count_ended(c, index, slot, p);
 }
 
 /* A wait of which neither the beginning nor the end was shown: only the kernel counted it. */
@@ -211,15 +205,17 @@ INLINE void end(struct settings *s, struct task_struct *p, __u32 place, struct c
 	if (t && t->waits) {
 		int same = t->cpu == cpu;
 		struct slot *slot = leave(s, t, c, cpu, now);
-		struct ended ended = { .length = now - t->since, .idle_elsewhere = t->idle_elsewhere };
-		if (!slot || (__s64)ended.length < 0)
+		struct ended *ended = &c->ended;
+
+		*ended = (struct ended){ .length = now - t->since, .idle_elsewhere = t->idle_elsewhere };
+		if (!slot || (__s64)ended->length < 0)
 			return;
 		if (same)
-			ended.quota = lesser(quota_part(t, slot), ended.length);
+			ended->quota = lesser(quota_part(t, slot), ended->length);
 		if (!same)
 			slot = slot_of(s, cpu, t->slot);
 		if (slot)
-			count_ended(c, t->slot, slot, p, &ended);
+			count_ended(c, t->slot, slot, p);
 	} else if (SLOT(place)) {
 		charge_unseen(s, p, SLOT(place) - 1, cpu, now);
 	}

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_bpf::{BFQ, BFQ_MANY, BLAME, DISK, DISK_MANY, Programs};
+use assay_bpf::{BFQ, BFQ_MANY, BLAME, CONTENDED, CONTENDED_DISK, DISK, DISK_MANY, Programs};
 use assay_kernel::Root;
 use assay_test_support::{Need, host_lock, put};
 
@@ -33,17 +33,29 @@ fn the_kernel_takes_every_program_and_they_stay_silent_until_switched_on() {
     assert!(missing.to_string().contains("no_such_map"), "{missing}");
 }
 
-#[test]
-fn the_kernel_takes_the_programs_for_disks_and_those_for_bfq() {
-    let Some(_lock) = host_lock("eBPF programs", &[Need::Controller("blkio")]) else { return };
-    let many = [(DISK_MANY, "disk_many"), (BFQ_MANY, "bfq_many")];
-    for (object, name) in [(DISK, "disk"), (BFQ, "bfq")].into_iter().chain(many) {
+/// Loads objects of which nothing counts before it is switched on.
+fn load(objects: &[(&'static [u8], &str)]) {
+    for (object, name) in objects {
         let programs = Programs::load(&Root::real(), object);
         let programs = programs.unwrap_or_else(|error| panic!("{name}: {error}"));
-        // Nothing counts before it is switched on.
         let memory = programs.map(".bss").unwrap().get(&[0; 4]).unwrap();
         assert!(memory.iter().all(|byte| *byte == 0), "{name}");
     }
+}
+
+#[test]
+fn the_kernel_takes_the_programs_for_disks_and_for_groups_that_contend() {
+    let Some(_lock) = host_lock("eBPF programs", &[Need::Controller("blkio")]) else { return };
+    let contended = [(CONTENDED, "contended"), (CONTENDED_DISK, "contended_disk")];
+    load(&contended);
+    load(&[(DISK, "disk"), (DISK_MANY, "disk_many")]);
+}
+
+/// Where BFQ is a module its structures are not among the kernel's types.
+#[test]
+fn the_kernel_takes_the_programs_for_bfq() {
+    let Some(_lock) = host_lock("eBPF programs", &[Need::Controller("blkio")]) else { return };
+    load(&[(BFQ, "bfq"), (BFQ_MANY, "bfq_many")]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub const MOST_DISKS: usize = 64;
 /// `TIMINGS` of the program.
 const TIMINGS: usize = 256;
 
-/// Groups times disks that are watched at most: 32 bytes each.
+/// Groups times disks that are watched at most: 24 bytes each.
 const ROOM: usize = 1 << 16;
 
 /// Programs at their tracepoints that watch the requests of all groups to some disks. They go with this value or with the
