@@ -198,8 +198,8 @@ fn a_quota_and_a_neighbour_have_a_part_each() {
     let throttled = (limited.throttled_s() - before) / begun.elapsed().as_secs_f64();
     let quota = answer.percent(Culprit::OwnQuota) / 100.0 * answer.waited_ns as f64 * 1e-9;
     let quota = quota / answer.seconds;
-    // Since 6.18 the second thread is held when its turn has come.
-    assert!((1.2..2.1).contains(&(quota / throttled)), "{throttled}: {}", text(&answer));
+    // Since 6.18 the second thread is held when its turn has come; before 6.6 the quota is charged up to the next event.
+    assert!((1.2..2.4).contains(&(quota / throttled)), "{throttled}: {}", text(&answer));
     assert!(charged(&answer, "beside") * 20 > answer.waited_ns, "{}", text(&answer));
     assert!(answer.percent(Culprit::OwnThreads) > 3.0, "{}", text(&answer));
 }

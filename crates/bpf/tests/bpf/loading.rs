@@ -45,7 +45,7 @@ fn load(objects: &[(&'static [u8], &str)]) {
 
 #[test]
 fn the_kernel_takes_the_programs_for_disks_and_for_groups_that_contend() {
-    let Some(_lock) = host_lock("eBPF programs", &[Need::Controller("blkio")]) else { return };
+    let Some(_lock) = host_lock("eBPF programs", &[Need::Controller("cpu")]) else { return };
     let contended = [(CONTENDED, "contended"), (CONTENDED_DISK, "contended_disk")];
     load(&contended);
     load(&[(DISK, "disk"), (DISK_MANY, "disk_many")]);
