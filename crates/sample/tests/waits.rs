@@ -154,17 +154,6 @@ impl Running {
         let v2 = format!("{quota} 100000");
         self.set([("cpu.cfs_quota_us", &quota), ("cpu.max", &v2)]);
     }
-
-    /// For how long the quota has stopped its queues.
-    fn throttled_s(&self) -> f64 {
-        let stat = fs::read_to_string(self.directory.join("cpu.stat")).unwrap();
-        let value =
-            |name| stat.lines().find_map(|line| line.strip_prefix(name)?.parse::<f64>().ok());
-        value("throttled_usec ")
-            .map(|us| us * 1e-6)
-            .or(value("throttled_time ").map(|ns| ns * 1e-9))
-            .unwrap()
-    }
 }
 
 /// Two groups get the CPU three to one while a third waits.
@@ -193,13 +182,10 @@ fn a_quota_and_a_neighbour_have_a_part_each() {
     let _beside = Running::start(&mount, "beside", 1, "0");
     limited.limit(20);
     std::thread::sleep(Duration::from_millis(500));
-    let (begun, before) = (Instant::now(), limited.throttled_s());
     let answer = watched(&hierarchy, &["limited"]).remove(0);
-    let throttled = (limited.throttled_s() - before) / begun.elapsed().as_secs_f64();
-    let quota = answer.percent(Culprit::OwnQuota) / 100.0 * answer.waited_ns as f64 * 1e-9;
-    let quota = quota / answer.seconds;
-    // Since 6.18 the second thread is held when its turn has come; before 6.6 the quota is charged up to the next event.
-    assert!((1.2..2.4).contains(&(quota / throttled)), "{throttled}: {}", text(&answer));
+    // On a quiet host 60 ms of the two threads' 90: of 100 ms the group runs for 20, within 40.
+    let quota = answer.percent(Culprit::OwnQuota);
+    assert!((30.0..90.0).contains(&quota), "{}", text(&answer));
     assert!(charged(&answer, "beside") * 20 > answer.waited_ns, "{}", text(&answer));
     assert!(answer.percent(Culprit::OwnThreads) > 3.0, "{}", text(&answer));
 }
