@@ -92,8 +92,6 @@ fn watched(hierarchy: &CpuHierarchy, names: &[&str]) -> Vec<Answer> {
     let answers = watch.finish().unwrap();
     assert_eq!(answers[0].seconds, counted.as_secs_f64(), "it counted on after its stop");
     for (answer, path) in answers.iter().zip(&paths) {
-        // For whoever looks at it in a guest (--nocapture).
-        println!("{}", text(answer));
         assert_eq!((&answer.target, answer.verdict), (path, Verdict::Valid), "{}", text(answer));
         assert_eq!(answer.parts.iter().map(|part| part.ns).sum::<u64>(), answer.waited_ns);
     }
