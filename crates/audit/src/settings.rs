@@ -1,55 +1,47 @@
 //! Which files of a group say something else than those of a new group.
 
 use assay_facts::owner;
+use assay_knob::is_of_new_group;
 
 use crate::conversion::systemd;
 use crate::tree::Node;
-use crate::value::{Bound, bandwidth, bound, weight};
+use crate::value::weight;
 
-/// What a file says in a new group.
-#[derive(Clone, Copy)]
-enum Default {
-    Weight(u64),
-    Unlimited,
-    NoQuota,
-    Empty,
-    Zero,
-}
-
-/// Files that hold settings, with what they say in a new group. A set of CPUs on v1 has no default: it
-/// is copied from the parent.
-const FILES: [(&str, Default); 31] = [
-    ("cpu.weight", Default::Weight(100)),
-    ("cpu.shares", Default::Weight(1024)),
-    ("cpu.max", Default::NoQuota),
-    ("cpu.cfs_quota_us", Default::Unlimited),
-    ("cpu.idle", Default::Zero),
-    ("io.weight", Default::Weight(100)),
-    ("io.bfq.weight", Default::Weight(100)),
-    ("blkio.bfq.weight", Default::Weight(100)),
-    ("blkio.bfq.weight_device", Default::Weight(100)),
-    ("blkio.weight", Default::Weight(500)),
-    ("io.max", Default::Empty),
-    ("io.latency", Default::Empty),
-    ("blkio.throttle.read_bps_device", Default::Empty),
-    ("blkio.throttle.write_bps_device", Default::Empty),
-    ("blkio.throttle.read_iops_device", Default::Empty),
-    ("blkio.throttle.write_iops_device", Default::Empty),
-    ("memory.min", Default::Zero),
-    ("memory.low", Default::Zero),
-    ("memory.high", Default::Unlimited),
-    ("memory.max", Default::Unlimited),
-    ("memory.swap.max", Default::Unlimited),
-    ("memory.swap.high", Default::Unlimited),
-    ("memory.zswap.max", Default::Unlimited),
-    ("memory.limit_in_bytes", Default::Unlimited),
-    ("memory.memsw.limit_in_bytes", Default::Unlimited),
-    ("memory.soft_limit_in_bytes", Default::Unlimited),
-    ("pids.max", Default::Unlimited),
-    ("cpu.uclamp.min", Default::Zero),
-    ("cpu.uclamp.max", Default::Unlimited),
-    ("cpu.cfs_burst_us", Default::Zero),
-    ("cpu.max.burst", Default::Zero),
+/// Files that hold settings, in the order in which findings name them. What they say in a new group is in the table of interface files; a set of
+/// CPUs on v1 is copied from the parent.
+const FILES: [&str; 32] = [
+    "cpu.weight",
+    "cpu.shares",
+    "cpu.max",
+    "cpu.cfs_quota_us",
+    "cpu.idle",
+    "io.weight",
+    "io.bfq.weight",
+    "blkio.bfq.weight",
+    "blkio.bfq.weight_device",
+    "blkio.weight",
+    "io.max",
+    "io.latency",
+    "blkio.throttle.read_bps_device",
+    "blkio.throttle.write_bps_device",
+    "blkio.throttle.read_iops_device",
+    "blkio.throttle.write_iops_device",
+    "memory.min",
+    "memory.low",
+    "memory.high",
+    "memory.max",
+    "memory.swap.max",
+    "memory.swap.high",
+    "memory.zswap.max",
+    "memory.limit_in_bytes",
+    "memory.memsw.limit_in_bytes",
+    "memory.soft_limit_in_bytes",
+    "pids.max",
+    "cpu.uclamp.min",
+    "cpu.uclamp.max",
+    "cpu.cfs_burst_us",
+    "cpu.max.burst",
+    "cpuset.cpus",
 ];
 
 /// Files whose changes are told: those that hold settings, and those that say which of them exist.
@@ -112,8 +104,7 @@ pub(crate) fn is_set(node: Node, file: &str) -> bool {
     if file.starts_with("blkio.bfq.weight") && is_usual_of_systemd(node, text) {
         return false;
     }
-    let default = FILES.iter().find(|(name, _)| *name == file).map(|(_, default)| *default);
-    default.is_some_and(|default| !is_default(default, text))
+    FILES.contains(&file) && is_of_new_group(file, text) == Some(false)
 }
 
 /// On v1 systemd writes a weight for each unit beside one with `IOWeight=`: the usual one of 100, translated twice.
@@ -127,28 +118,9 @@ pub(crate) fn is_unit(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(owner::is_unit)
 }
 
-/// Whether a file of a new group says this.
-pub(crate) fn is_of_new_group(file: &str, text: &str) -> bool {
-    let default = FILES.iter().find(|(name, _)| *name == file).map(|(_, default)| *default);
-    default.is_some_and(|default| is_default(default, text))
-}
-
-fn is_default(default: Default, text: &str) -> bool {
-    match default {
-        Default::Weight(one) => weight(text) == Some(one) && text.lines().count() == 1,
-        Default::Unlimited => bound(text) == Some(Bound::None),
-        Default::NoQuota => bandwidth(text).is_none_or(|(quota, _)| quota.is_none()),
-        Default::Empty => text.is_empty(),
-        Default::Zero => {
-            text.trim_end_matches('0').trim_end_matches('.').is_empty() || text == "0.00"
-        }
-    }
-}
-
 /// The files of a group that are set.
 pub(crate) fn settings(node: Node) -> impl Iterator<Item = &'static str> {
-    let names = FILES.iter().map(|(name, _)| *name).chain(["cpuset.cpus"]);
-    names.filter(move |name| is_set(node, name))
+    FILES.into_iter().filter(move |name| is_set(node, name))
 }
 
 #[cfg(test)]
@@ -159,8 +131,9 @@ mod tests {
 
     #[test]
     fn every_setting_is_watched() {
-        for (file, _) in FILES {
+        for file in FILES {
             assert!(WATCHED.contains(&file), "{file}");
+            assert!(assay_knob::find(file).is_some_and(|knob| knob.default().is_some()), "{file}");
         }
         assert!(WATCHED.is_sorted());
     }

@@ -38,7 +38,7 @@ pub use inventory::{
 pub use kernel_version::KernelVersion;
 pub use knob::{Counterpart, Knob, Role, SupportedVersions, Unit};
 pub use range::ValueRange;
-pub use reading::{matches_written, numeric_reading};
+pub use reading::{is_of_new_group, matches_default, matches_written, numeric_reading};
 pub use reference::reference;
 pub use table::{all, find, suggest};
 pub use translate::{

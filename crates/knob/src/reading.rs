@@ -29,6 +29,34 @@ pub fn numeric_reading(file: &str, text: &str) -> Option<f64> {
     (number.is_finite() && (0.0..UNLIMITED_FROM).contains(&number)).then_some(number)
 }
 
+/// Whether an interface file says what it does in a new group; `None` if the table of files has no such file, or what it reads there depends
+/// on the host.
+#[must_use]
+pub fn is_of_new_group(file: &str, text: &str) -> Option<bool> {
+    let default = find(file)?.default()?;
+    Some(matches_default(file, default, text.trim()))
+}
+
+/// Whether `value` is `default`, in any spelling of the kernel: no limit reads as `max`, -1 or a huge number.
+#[must_use]
+pub fn matches_default(file: &str, default: &str, value: &str) -> bool {
+    if default == value {
+        return true;
+    }
+    let is_equal = match (numeric_reading(file, default), numeric_reading(file, value)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => is_unlimited(default) && is_unlimited(value),
+        _ => false,
+    };
+    is_equal && value.lines().count() == 1
+}
+
+fn is_unlimited(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_huge = || first.parse().is_ok_and(|number: f64| number >= UNLIMITED_FROM);
+    ["max", "-1"].contains(&first) || is_huge()
+}
+
 /// Whether `shown`, read from the interface file `file`, matches `written`: compared as numbers if
 /// both are numbers, as lists if both are lists, by line if the file has one line per disk or name,
 /// and otherwise word by word.
@@ -104,6 +132,31 @@ mod tests {
         assert_eq!(numeric_reading("cpu.cfs_quota_us", "-1\n"), None);
         assert_eq!(numeric_reading("memory.limit_in_bytes", "9223372036854771712\n"), None);
         assert_eq!(numeric_reading("cpu.max", "max 100000\n"), None);
+    }
+
+    #[test]
+    fn a_file_says_what_it_does_in_a_new_group_by_its_own_default() {
+        for (file, new, set) in [
+            ("cpu.weight", "100\n", "1024"),
+            ("cpu.shares", "1024", "100"),
+            ("cpu.max", "max 50000", "50000 100000"),
+            ("cpu.cfs_quota_us", "-1", "100"),
+            ("cpu.uclamp.min", "0.00", "10.00"),
+            ("memory.limit_in_bytes", "9223372036854771712", "67108864"),
+            ("memory.low", "0", "max"),
+            ("pids.max", "max", "3"),
+            ("io.weight", "default 100\n", "default 100\n8:0 200"),
+            ("blkio.weight", "500", "100"),
+            ("io.max", "", "8:0 rbps=1 wbps=max riops=max wiops=max"),
+        ] {
+            assert_eq!(is_of_new_group(file, new), Some(true), "{file} {new}");
+            assert_eq!(is_of_new_group(file, set), Some(false), "{file} {set}");
+        }
+        assert_eq!(
+            (is_of_new_group("cpu.stat", "0"), is_of_new_group("no.file", "")),
+            (None, None)
+        );
+        assert!(matches_default("io.weight", "100", "default 100"));
     }
 
     #[test]

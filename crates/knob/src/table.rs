@@ -18,6 +18,7 @@ mod network;
 mod pids;
 mod resources;
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use assay_diagnostic::closest;
@@ -42,6 +43,10 @@ static ALL: LazyLock<Vec<Knob>> = LazyLock::new(|| {
     .concat()
 });
 
+/// An audit looks up the files of each of thousands of groups.
+static BY_NAME: LazyLock<HashMap<&str, &Knob>> =
+    LazyLock::new(|| ALL.iter().map(|knob| (knob.name, knob)).collect());
+
 /// Every interface file, in the order of controllers.
 #[must_use]
 pub fn all() -> &'static [Knob] {
@@ -52,9 +57,8 @@ pub fn all() -> &'static [Knob] {
 /// the entry with `<size>`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Knob> {
-    all().iter().find(|knob| {
-        if knob.is_pattern() { knob.size_in(name).is_some() } else { knob.name == name }
-    })
+    let of_size = || all().iter().find(|knob| knob.size_in(name).is_some());
+    BY_NAME.get(name).copied().filter(|knob| !knob.is_pattern()).or_else(of_size)
 }
 
 /// The knob whose name is closest to `name`, if one is close.

@@ -11,7 +11,7 @@ use crate::finding::Reading;
 use crate::installed::{Became, Installed};
 use crate::owner;
 use crate::rule::Host;
-use crate::settings::{self, is_set};
+use crate::settings::is_set;
 use crate::tree::{Node, Tree};
 use crate::value::{Bound, bound, weight};
 
@@ -74,7 +74,7 @@ const FORMER: [&str; 2] = ["CPUShares", "MemoryLimit"];
 /// Whether nothing was asked for but what a new group has on cgroup2.
 fn is_of_new_group(asked: &Asked) -> bool {
     let Target::File { name, wanted, .. } = &asked.v2 else { return false };
-    settings::is_of_new_group(name, &wanted.to_string())
+    assay_knob::is_of_new_group(name, &wanted.to_string()) == Some(true)
 }
 
 /// A unit and its group.
@@ -109,7 +109,7 @@ impl Held<'_, '_> {
         };
         // The memory of a virtual machine grows and shrinks, and in a container systemd takes parts of the container's limit.
         let is_part_of_memory = asked.controller == "memory" && asked.setting.ends_with('%');
-        let is_ignored = is_former && settings::is_of_new_group(file, text);
+        let is_ignored = is_former && assay_knob::is_of_new_group(file, text) == Some(true);
         if is_part_of_memory || is_ignored || is_rounding(target, asked, file, text) {
             return None;
         }

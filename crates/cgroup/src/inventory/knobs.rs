@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_facts::CgroupLayout;
 use assay_kernel::Root;
-use assay_knob::{DiskQueue, Knob, Role, ValueRange, numeric_reading, translate};
+use assay_knob::{DiskQueue, Knob, Role, ValueRange, matches_default, translate};
 use serde::Serialize;
 
 use super::hierarchy::Mounted;
@@ -62,7 +62,7 @@ impl Defaults {
     pub(super) fn differing(&self, root: &Root, group: &Path) -> Vec<SetKnob> {
         let set = self.files.iter().filter_map(|(file, default)| {
             let value = root.read_trimmed(group.join(file)).ok()?;
-            (!is_default(file, default, &value)).then(|| SetKnob { file: file.clone(), value })
+            (!matches_default(file, default, &value)).then(|| SetKnob { file: file.clone(), value })
         });
         set.chain(self.inherited.iter().filter_map(|file| self.restricted(root, group, file)))
             .collect()
@@ -80,19 +80,6 @@ impl Defaults {
     }
 }
 
-/// Whether a file contains its default, in the kernel's own spelling: no limit reads as `max`, -1 or a
-/// huge number.
-fn is_default(file: &str, default: &str, value: &str) -> bool {
-    if default == value {
-        return true;
-    }
-    match (numeric_reading(file, default), numeric_reading(file, value)) {
-        (Some(one), Some(other)) => one == other,
-        (None, None) => !value.is_empty() && value.lines().count() == 1,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,32 +89,6 @@ mod tests {
         for name in ["cpuacct.usage", "memory.max_usage_in_bytes", "memory.failcnt"] {
             let knob = assay_knob::find(name).unwrap();
             assert_eq!((knob.role, &knob.range), (Role::Setting, &COUNTER), "{name}");
-        }
-    }
-
-    #[test]
-    fn no_limit_is_the_default_in_every_spelling() {
-        for (file, default, value) in [
-            ("memory.limit_in_bytes", "-1", "9223372036854771712"),
-            ("memory.max", "max", "max"),
-            ("cpu.max", "max 100000", "max 100000"),
-            ("cpu.cfs_quota_us", "-1", "-1"),
-            ("blkio.bfq.weight", "100", "100"),
-            ("io.weight", "100", "default 100"),
-        ] {
-            assert!(is_default(file, default, value), "{file} {value}");
-        }
-    }
-
-    #[test]
-    fn a_limit_is_not_the_default() {
-        for (file, default, value) in [
-            ("memory.limit_in_bytes", "-1", "67108864"),
-            ("cpu.max", "max 100000", "50000 100000"),
-            ("cpu.shares", "1024", "2048"),
-            ("pids.max", "max", "3"),
-        ] {
-            assert!(!is_default(file, default, value), "{file} {value}");
         }
     }
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use assay_audit::WATCHED;
 use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS};
 use assay_facts::Available;
 use assay_facts::owner::Claimant;
 use assay_host::Owners;
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
+use assay_knob::is_of_new_group;
 use rustix::io::Errno;
 
 use super::open_files;
@@ -22,56 +24,12 @@ const LONGEST_PATH: usize = 4096;
 /// Of so many claimants it is said how many of their groups were not read.
 const CLAIMANTS: usize = 4;
 
-/// Files of every group that rules read. Counters are not among them: the kernel sums up those of all CPUs when
-/// they are read, which costs more than all else.
-const FILES: [&str; 44] = [
-    "blkio.bfq.weight",
-    "blkio.bfq.weight_device",
-    "blkio.throttle.read_bps_device",
-    "blkio.throttle.read_iops_device",
-    "blkio.throttle.write_bps_device",
-    "blkio.throttle.write_iops_device",
-    "blkio.weight",
-    "cgroup.controllers",
-    "cgroup.pressure",
-    "cgroup.subtree_control",
-    "cgroup.type",
-    "cpu.cfs_burst_us",
-    "cpu.cfs_period_us",
-    "cpu.cfs_quota_us",
-    "cpu.idle",
-    "cpu.max",
-    "cpu.max.burst",
-    "cpu.shares",
-    "cpu.uclamp.max",
-    "cpu.uclamp.min",
-    "cpu.weight",
-    "cpuset.cpus",
-    "cpuset.cpus.effective",
-    "cpuset.cpus.partition",
-    "cpuset.effective_cpus",
-    "cpuset.mems",
-    "io.bfq.weight",
-    "io.cost.model",
-    "io.cost.qos",
-    "io.latency",
-    "io.max",
-    "io.weight",
-    "memory.current",
-    "memory.high",
-    "memory.limit_in_bytes",
-    "memory.low",
-    "memory.max",
-    "memory.memsw.limit_in_bytes",
-    "memory.min",
-    "memory.soft_limit_in_bytes",
-    "memory.swap.high",
-    "memory.swap.max",
-    "memory.zswap.max",
-    "pids.max",
-];
+/// Files of every group that rules read beside the settings. Counters are not among them: the kernel sums up those of all CPUs when they are read,
+/// which costs more than all else.
+const FILES: [&str; 4] =
+    ["cgroup.controllers", "cpuset.cpus.effective", "cpuset.effective_cpus", "memory.current"];
 
-/// Settings of I/O, with what a new group says. Only for groups with one of them the disks are looked for.
+/// Settings of I/O. Only for groups with one of them the disks are looked for.
 const OF_IO: [&str; 10] = [
     "blkio.bfq.weight",
     "blkio.bfq.weight_device",
@@ -149,7 +107,7 @@ pub(super) fn read(root: &Root, owners: &Owners, hierarchy: &mut Hierarchy) {
         let Ok(entries) = root.entries(&directory) else { continue };
         unnamed += entries.unnamed;
         let mut group = group(&tasks, hierarchy.is_v2, &directory, path, &entries.others);
-        is_divided |= has_cpu && OF_CPU.into_iter().any(|name| says_more(group.files.get(name)));
+        is_divided |= has_cpu && OF_CPU.into_iter().any(|name| is_set(&group.files, name));
         if is_divided {
             group.real_time = Some(tasks.real_time(&directory, hierarchy.is_v2));
         }
@@ -219,10 +177,10 @@ fn group(tasks: &Tasks, is_v2: bool, directory: &Path, path: String, names: &[St
     let root = tasks.root;
     let has = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
     let mut files: BTreeMap<String, Available<String>> = BTreeMap::new();
-    for name in FILES.into_iter().filter(|name| has(name)) {
+    for name in WATCHED.into_iter().chain(FILES).filter(|name| has(name)) {
         files.extend(text(root, directory, name).map(|text| (name.to_owned(), text)));
     }
-    if says_more(files.get("memory.max")) {
+    if is_set(&files, "memory.max") {
         let is_count = |name: &&String| name.starts_with("hugetlb.") && name.ends_with("B.current");
         for name in names.iter().filter(is_count) {
             files.extend(text(root, directory, name).map(|text| (name.clone(), text)));
@@ -230,13 +188,13 @@ fn group(tasks: &Tasks, is_v2: bool, directory: &Path, path: String, names: &[St
     }
     let threads = tasks.threads(directory, is_v2);
     let mut open_on = None;
-    if path != "/" && OF_IO.into_iter().any(|name| says_more(files.get(name))) {
+    if path != "/" && OF_IO.into_iter().any(|name| is_set(&files, name)) {
         for name in OF_DISKS.into_iter().filter(|name| has(name)) {
             files.extend(text(root, directory, name).map(|text| (name.to_owned(), text)));
         }
         open_on = Some(open_files::devices(tasks, directory));
     }
-    if says_more(files.get("memory.high")) {
+    if is_set(&files, "memory.high") {
         files.extend(
             text(root, directory, "memory.stat").map(|text| ("memory.stat".to_owned(), text)),
         );
@@ -244,10 +202,10 @@ fn group(tasks: &Tasks, is_v2: bool, directory: &Path, path: String, names: &[St
     Group { path, threads, files, open_on, real_time: None }
 }
 
-/// Whether a file of settings says anything but what it does in a new group.
-fn says_more(text: Option<&Available<String>>) -> bool {
-    const NEW: [&str; 7] = ["", "100", "1024", "-1", "default 100", "max", "max 100000"];
-    text.and_then(Available::value).is_some_and(|text| !NEW.contains(&text.trim()))
+/// Whether a setting differs from that of a new group.
+fn is_set(files: &BTreeMap<String, Available<String>>, name: &str) -> bool {
+    let text = files.get(name).and_then(Available::value);
+    text.is_some_and(|text| is_of_new_group(name, text) == Some(false))
 }
 
 /// A file's text; nothing if it has vanished, or belongs to a controller that this group cannot have.
