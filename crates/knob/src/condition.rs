@@ -38,7 +38,7 @@ pub enum Condition {
     RulesInOrder,
     /// v1: refused while the group has children.
     NoChildren,
-    /// A weight reads 0 and is refused while `cpu.idle` is 1.
+    /// A weight reads 0, or 1, and is refused while `cpu.idle` is 1.
     NotWhileIdle,
     /// Refused with EBUSY if the kernel cannot reclaim enough memory.
     ReclaimsFirst,
@@ -92,7 +92,7 @@ impl fmt::Display for Condition {
             }
             Self::RulesInOrder => "rules are applied in the order in which they are written",
             Self::NoChildren => "refused while the group has children (EBUSY)",
-            Self::NotWhileIdle => "reads 0 and is refused while `cpu.idle` is 1 (EINVAL)",
+            Self::NotWhileIdle => "is refused while `cpu.idle` is 1 (EINVAL); `cpu.weight` then reads 0, and 1 since 6.12",
             Self::ReclaimsFirst => {
                 "a limit below the usage reclaims first; if that fails, v1 returns EBUSY and v2 kills"
             }

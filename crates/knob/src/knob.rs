@@ -113,6 +113,8 @@ pub struct Knob {
     pub conditions: &'static [Condition],
     /// A one-line description.
     pub about: &'static str,
+    /// Documents, and files of the kernel's source.
+    pub source: &'static str,
 }
 
 impl Knob {

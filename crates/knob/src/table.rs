@@ -1,9 +1,8 @@
 //! The table of interface files, one entry per file, by controller. A new file is one entry; a
 //! setting needs a rule in `translate` only if v1 has it under another name.
 //!
-//! Sources: Documentation/admin-guide/cgroup-v2.rst, Documentation/admin-guide/cgroup-v1/ and
-//! Documentation/block/bfq-iosched.rst of the kernel; anything they leave open was looked up in the
-//! kernel's `struct cftype` tables and compared with running kernels (`assay host --knobs-check`).
+//! Each file names its sources: documents of the kernel, without their `Documentation/` and `admin-guide/`, and where
+//! the files of the interface are made (`struct cftype`). `assay host --knobs-check` compares the table with a running kernel.
 
 mod blkio;
 mod core;
@@ -26,21 +25,24 @@ use assay_diagnostic::closest;
 use crate::knob::Knob;
 
 static ALL: LazyLock<Vec<Knob>> = LazyLock::new(|| {
-    [
-        core::KNOBS,
-        cpu::KNOBS,
-        cpuset::KNOBS,
-        memory::KNOBS,
-        memory_v1::KNOBS,
-        io::KNOBS,
-        blkio::KNOBS,
-        pids::KNOBS,
-        hugetlb::KNOBS,
-        devices::KNOBS,
-        network::KNOBS,
-        resources::KNOBS,
-    ]
-    .concat()
+    let families = [
+        (core::SOURCE, core::KNOBS),
+        (cpu::SOURCE, cpu::KNOBS),
+        (cpuset::SOURCE, cpuset::KNOBS),
+        (memory::SOURCE, memory::KNOBS),
+        (memory_v1::SOURCE, memory_v1::KNOBS),
+        (io::SOURCE, io::KNOBS),
+        (blkio::SOURCE, blkio::KNOBS),
+        (pids::SOURCE, pids::KNOBS),
+        (hugetlb::SOURCE, hugetlb::KNOBS),
+        (devices::SOURCE, devices::KNOBS),
+        (network::SOURCE, network::KNOBS),
+        (resources::SOURCE, resources::KNOBS),
+    ];
+    let with_source = |(source, knobs): (&'static str, &'static [Knob])| {
+        knobs.iter().map(move |knob| Knob { source, ..*knob })
+    };
+    families.into_iter().flat_map(with_source).collect()
 });
 
 /// An audit looks up the files of each of thousands of groups.

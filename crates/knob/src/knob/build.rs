@@ -48,6 +48,7 @@ const fn entry(
         counterpart: Counterpart::SameName,
         conditions: &[],
         about: "",
+        source: "",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Block I/O on v1: cgroup-v1/blkio-controller.rst, block/bfq-iosched.rst, block/blk-throttle.c.
+//! Block I/O on v1.
 
 use crate::condition::Condition as C;
 use crate::file::{File, old_read_only, old_read_write, old_write_only, read_only, read_write};
@@ -15,6 +15,8 @@ const CFQ_WEIGHT: R = R::Integer { low: 10, high: 1_000 };
 const RATE: R = R::DeviceNumber { high: u64::MAX, is_bytes: true };
 const REQUESTS: R = R::DeviceNumber { high: u32::MAX as u64, is_bytes: false };
 const DIRECT: &[C] = &[C::WholeDisks, C::DirectWritesOnly];
+
+pub(super) const SOURCE: &str = "cgroup-v1/blkio-controller.rst; block/bfq-iosched.rst; block/blk-throttle.c (throtl_legacy_files); block/bfq-cgroup.c (bfq_blkcg_legacy_files); block/blk-ioprio.c; block/cfq-iosched.c of 4.x";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("blkio.weight", IO, Unit::Weight, CFQ_WEIGHT)

@@ -1,5 +1,4 @@
-//! The files of every group, independent of its controllers: cgroup-v2.rst "Core Interface Files",
-//! cgroup-v1/cgroups.rst, accounting/psi.rst.
+//! The files of every group, independent of its controllers.
 
 use crate::condition::Condition as C;
 use crate::file::{old_read_write, read_only, read_write, write_only};
@@ -12,6 +11,8 @@ const NO_PRESSURE: &str = "v1 has no pressure per group; /proc/pressure is that 
 const PSI: &str =
     "pressure stall information is enabled (CONFIG_PSI, and psi=1 if disabled by default)";
 const ANY: R = R::IntegerOrMax { low: 0, high: i32::MAX as i64 };
+
+pub(super) const SOURCE: &str = "cgroup-v2.rst, \"Core Interface Files\"; cgroup-v1/cgroups.rst; accounting/psi.rst; kernel/cgroup/cgroup.c (cgroup_base_files); kernel/cgroup/cgroup-v1.c (cgroup1_base_files)";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("cgroup.type", GROUP, Unit::Word, R::Words(&["threaded"]))

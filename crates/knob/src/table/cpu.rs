@@ -1,5 +1,4 @@
-//! CPU time: cgroup-v2.rst "CPU", scheduler/sched-bwc.rst, scheduler/sched-rt-group.rst,
-//! kernel/sched/core.c.
+//! CPU time.
 
 use crate::condition::Condition as C;
 use crate::file::{old_read_only, old_read_write, read_only, read_write};
@@ -12,6 +11,8 @@ const BANDWIDTH: &str = "CONFIG_CFS_BANDWIDTH";
 const CLAMP: &str = "CONFIG_UCLAMP_TASK_GROUP";
 const REAL_TIME: &str = "CONFIG_RT_GROUP_SCHED";
 const NO_REAL_TIME: &str = "v2 has no real-time budgets for groups";
+
+pub(super) const SOURCE: &str = "cgroup-v2.rst, \"CPU Interface Files\"; scheduler/sched-bwc.rst; scheduler/sched-rt-group.rst; kernel/sched/core.c (cpu_files, cpu_legacy_files); kernel/sched/cpuacct.c; cpu.stat.local: 677ea015f231 (6.6)";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("cpu.weight", CPU, Unit::Weight, R::Integer { low: 1, high: 10_000 })
@@ -78,8 +79,8 @@ pub(super) static KNOBS: &[Knob] = &[
         .v1(read_only(3, 2).config(BANDWIDTH))
         .about("CPU time used (v2), periods, and how often and how long the group was throttled"),
     reading("cpu.stat.local", CPU, Unit::Table)
-        .v2(read_only(6, 7).core())
-        .v1(read_only(6, 7).config(BANDWIDTH))
+        .v2(read_only(6, 6).core())
+        .v1(read_only(6, 6).config(BANDWIDTH))
         .about("throttled time of this group itself"),
     setting("cpuacct.usage", "cpuacct", Unit::Nanoseconds, R::Integer { low: 0, high: 0 })
         .v1(old_read_write(24).reads("0"))

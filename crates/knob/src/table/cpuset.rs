@@ -1,4 +1,4 @@
-//! CPUs and memory nodes: cgroup-v2.rst "Cpuset", cgroup-v1/cpusets.rst.
+//! CPUs and memory nodes.
 
 use crate::condition::Condition as C;
 use crate::file::{old_read_only, old_read_write, read_only, read_write};
@@ -9,6 +9,8 @@ use crate::range::ValueRange as R;
 const CPUSET: &str = "cpuset";
 const ALWAYS: &str = "always enabled on v2";
 const NO_SUCH: &str = "v2 has no equivalent";
+
+pub(super) const SOURCE: &str = "cgroup-v2.rst, \"Cpuset Interface Files\"; cgroup-v1/cpusets.rst; kernel/cgroup/cpuset.c (dfl_files, legacy_files)";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("cpuset.cpus", CPUSET, Unit::Ids, R::IdList)

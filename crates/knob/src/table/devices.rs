@@ -1,4 +1,4 @@
-//! Devices and the freezer: cgroup-v1/devices.rst, cgroup-v1/freezer-subsystem.rst.
+//! Devices and the freezer.
 
 use crate::condition::Condition as C;
 use crate::file::{old_read_only, old_read_write, old_write_only, read_only};
@@ -9,6 +9,8 @@ use crate::range::ValueRange as R;
 const DEVICES: &str = "devices";
 const FREEZER: &str = "freezer";
 const PROGRAM: &str = "an eBPF device program attached to the group decides";
+
+pub(super) const SOURCE: &str = "cgroup-v1/devices.rst; cgroup-v1/freezer-subsystem.rst; security/device_cgroup.c; kernel/cgroup/legacy_freezer.c";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("devices.allow", DEVICES, Unit::Word, R::DeviceRules)

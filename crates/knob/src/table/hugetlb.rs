@@ -1,4 +1,4 @@
-//! Huge pages, one set of files per size: cgroup-v2.rst "HugeTLB", cgroup-v1/hugetlb.rst.
+//! Huge pages, one set of files per size.
 
 use crate::condition::Condition as C;
 use crate::file::{read_only, read_write};
@@ -11,6 +11,9 @@ use crate::range::ValueRange as R;
 
 const HUGETLB: &str = "hugetlb";
 const RESET: R = R::Integer { low: 0, high: 0 };
+
+pub(super) const SOURCE: &str =
+    "cgroup-v2.rst, \"HugeTLB Interface Files\"; cgroup-v1/hugetlb.rst; mm/hugetlb_cgroup.c";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("hugetlb.<size>.max", HUGETLB, Unit::Bytes, R::BytesOrMax)

@@ -1,4 +1,4 @@
-//! Block I/O on v2: cgroup-v2.rst "IO", block/bfq-iosched.rst, block/blk-iocost.c.
+//! Block I/O on v2.
 
 use crate::condition::Condition as C;
 use crate::device::{Key, KeyKind};
@@ -12,6 +12,8 @@ const THROTTLING: &str = "CONFIG_BLK_DEV_THROTTLING";
 const IOCOST: &str = "CONFIG_BLK_CGROUP_IOCOST";
 const BFQ: &str = "the scheduler bfq is loaded (CONFIG_BFQ_GROUP_IOSCHED)";
 const NO_MODEL: &str = "iocost exists on v2 only";
+
+pub(super) const SOURCE: &str = "cgroup-v2.rst, \"IO Interface Files\"; block/bfq-iosched.rst; block/blk-iocost.c; block/blk-throttle.c; block/blk-iolatency.c; block/blk-ioprio.c; block/bfq-cgroup.c (bfq_blkg_files)";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("io.weight", IO, Unit::Weight, R::Weights { low: 1, high: 10_000 })

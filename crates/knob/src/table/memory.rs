@@ -1,4 +1,4 @@
-//! Memory on v2: cgroup-v2.rst "Memory".
+//! Memory on v2.
 
 use crate::condition::Condition as C;
 use crate::file::{read_only, read_write, write_only};
@@ -13,6 +13,8 @@ const SWAP_SUM: &str = "v1 counts the sum of memory and swap: `memory.memsw.*`";
 const NO_ZSWAP: &str = "v1 does not count compressed swap per group";
 const NO_PROTECTION: &str =
     "v1 protects no memory: `memory.soft_limit_in_bytes` only sets where reclaim begins";
+
+pub(super) const SOURCE: &str = "cgroup-v2.rst, \"Memory Interface Files\"; mm/memcontrol.c (memory_files, swap_files, zswap_files)";
 
 pub(super) static KNOBS: &[Knob] = &[
     reading("memory.current", MEMORY, Unit::Bytes)

@@ -1,4 +1,4 @@
-//! Memory on v1: cgroup-v1/memory.rst.
+//! Memory on v1.
 
 use crate::condition::Condition as C;
 use crate::file::{old_read_only, old_read_write, old_write_only, read_only, read_write};
@@ -14,6 +14,8 @@ const ACCOUNTING: &str = "swap is accounted to groups (swapaccount=1 before 5.8)
 const WITH_THE_REST: &str = "v2 counts kernel memory with the rest";
 const RESET: R = R::Integer { low: 0, high: 0 };
 const NO_SWAP_SUM: &str = "v2 limits swap separately: `memory.swap.max`";
+
+pub(super) const SOURCE: &str = "cgroup-v1/memory.rst; mm/memcontrol.c (mem_cgroup_legacy_files); mm/memcontrol-v1.c from 6.11 on";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("memory.limit_in_bytes", MEMORY, Unit::Bytes, R::BytesOrMinusOne)

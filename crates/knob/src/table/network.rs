@@ -1,4 +1,4 @@
-//! Network traffic: cgroup-v1/net_cls.rst, cgroup-v1/net_prio.rst. Neither exists on v2.
+//! Network traffic. Neither exists on v2.
 
 use crate::file::{old_read_write, read_only, read_write};
 use crate::knob::build::{reading, setting};
@@ -7,6 +7,8 @@ use crate::range::ValueRange as R;
 
 const BY_PATH: &str =
     "on v2 xt_cgroup matches the path of a group, and eBPF programs filter packets";
+
+pub(super) const SOURCE: &str = "cgroup-v1/net_cls.rst; cgroup-v1/net_prio.rst; net/core/netclassid_cgroup.c; net/core/netprio_cgroup.c";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("net_cls.classid", "net_cls", Unit::Word, R::ClassId)

@@ -1,4 +1,4 @@
-//! The number of processes: cgroup-v2.rst "PID", cgroup-v1/pids.rst.
+//! The number of processes.
 
 use crate::file::{read_only, read_write};
 use crate::knob::build::{reading, setting};
@@ -8,6 +8,9 @@ use crate::range::ValueRange as R;
 const PIDS: &str = "pids";
 /// The largest process id (include/linux/threads.h: PID_MAX_LIMIT).
 const LIMIT: R = R::IntegerOrMax { low: 0, high: 4_194_304 };
+
+pub(super) const SOURCE: &str =
+    "cgroup-v2.rst, \"PID Interface Files\"; cgroup-v1/pids.rst; kernel/cgroup/pids.c";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("pids.max", PIDS, Unit::Tasks, LIMIT)

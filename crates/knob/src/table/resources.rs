@@ -1,5 +1,4 @@
-//! Countable resources: cgroup-v2.rst "RDMA", "Misc" and "DMEM". perf_event has no files and needs
-//! no entry.
+//! Countable resources. perf_event has no files and needs no entry.
 
 use crate::file::{read_only, read_write};
 use crate::knob::build::{reading, setting};
@@ -9,6 +8,8 @@ use crate::range::ValueRange as R;
 const COUNT: R = R::NamedNumber { is_bytes: false, may_be_max: true };
 const AMOUNT: R = R::NamedNumber { is_bytes: true, may_be_max: true };
 
+pub(super) const SOURCE: &str = "cgroup-v2.rst, \"RDMA\", \"Misc\" and \"DMEM\"; kernel/cgroup/rdma.c (peak, events: 7.2.13 has them, 6.12.117 not); kernel/cgroup/misc.c; kernel/cgroup/dmem.c (peak: 7.3.4 has it, 7.2.13 not)";
+
 pub(super) static KNOBS: &[Knob] = &[
     setting("rdma.max", "rdma", Unit::Table, R::NamedKeys(&["hca_handle", "hca_object"]))
         .both(read_write(4, 11).inside())
@@ -16,6 +17,15 @@ pub(super) static KNOBS: &[Knob] = &[
     reading("rdma.current", "rdma", Unit::Table)
         .both(read_only(4, 11).inside())
         .about("handles and objects in use"),
+    reading("rdma.peak", "rdma", Unit::Table)
+        .both(read_only(7, 2).inside())
+        .about("peak of handles and objects in use"),
+    reading("rdma.events", "rdma", Unit::Table)
+        .both(read_only(7, 2).inside())
+        .about("how often the limit was hit, including descendants"),
+    reading("rdma.events.local", "rdma", Unit::Table)
+        .both(read_only(7, 2).inside())
+        .about("how often this group itself hit the limit"),
     reading("misc.capacity", "misc", Unit::Table)
         .both(read_only(5, 13).root_only())
         .about("resources of the machine, such as keys for encrypted guests"),
@@ -49,4 +59,7 @@ pub(super) static KNOBS: &[Knob] = &[
     reading("dmem.current", "dmem", Unit::Table)
         .both(read_only(6, 14).inside())
         .about("device memory in use"),
+    reading("dmem.peak", "dmem", Unit::Table)
+        .both(read_only(7, 3).inside())
+        .about("peak of device memory in use"),
 ];
