@@ -31,6 +31,22 @@ impl Disk {
         Some(active.trim_start_matches('[').trim_end_matches(']'))
     }
 
+    /// Whether it queues requests itself: of the devices made of others, multipath does (`queue_mode` mq of dm-mpath.c). The kernel brackets one of the
+    /// names only for such a queue, and up to 6.x writes `none` for others.
+    fn has_queue(&self) -> bool {
+        self.scheduler.value().is_some_and(|text| text.contains('['))
+    }
+
+    /// Whether schedulers and rq_qos (io.cost, io.latency) act below it only.
+    pub(crate) fn is_stacked(&self) -> bool {
+        !self.slaves.is_empty() && !self.has_queue()
+    }
+
+    /// Whether it hands its I/O to disks that are not listed: the paths of one NVMe namespace (drivers/nvme/host/multipath.c).
+    pub(crate) fn is_head_of_paths(&self) -> bool {
+        self.name.starts_with("nvme") && !self.has_queue()
+    }
+
     /// The scheduler with its file.
     pub(crate) fn reading(&self) -> Reading {
         let text = match &self.scheduler {
@@ -71,7 +87,7 @@ impl Host<'_> {
         let Some(at) = places.of_name(&disk.name) else { return vec![disk] };
         let find = || {
             let all = self.stack(disk, &mut HashSet::new()).into_iter();
-            let bottom = all.filter(|one| one.slaves.is_empty());
+            let bottom = all.filter(|one| !one.is_stacked());
             bottom.filter_map(|one| places.of_name(&one.name)).collect()
         };
         let found = places.bottom(at, find).iter();
@@ -88,7 +104,8 @@ impl Host<'_> {
         let (mut open, mut found) = (vec![disk], Vec::new());
         while let Some(one) = open.pop().filter(|_| found.len() < MOST_IN_STACK) {
             if seen.insert(&one.name) {
-                open.extend(one.slaves.iter().rev().filter_map(|name| self.disk_named(name)));
+                let below = one.slaves.iter().rev().filter(|_| one.is_stacked());
+                open.extend(below.filter_map(|name| self.disk_named(name)));
                 found.push(one);
             }
         }
@@ -120,7 +137,7 @@ impl Host<'_> {
     /// Disks that could be used: those of some size that are not stacked.
     pub(crate) fn usable(&self) -> impl Iterator<Item = &Disk> {
         let disks = self.snapshot.disks.iter();
-        disks.filter(|disk| disk.size > 0 && disk.slaves.is_empty() && disk.scheduler().is_some())
+        disks.filter(|disk| disk.size > 0 && !disk.is_stacked() && disk.scheduler().is_some())
     }
 
     /// Their schedulers, or those of the first of them, for findings that rest on all.

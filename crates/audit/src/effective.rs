@@ -101,7 +101,7 @@ fn tightest<'t, T: PartialOrd + Clone>(
 ) -> Vec<(Node<'t>, Option<Limit<T>>)> {
     let mut limits: Vec<Option<Limit<T>>> = Vec::new();
     for node in tree.nodes() {
-        let above = match node.parent() {
+        let above = match node.parent().filter(|parent| parent.has_hierarchy()) {
             Some(parent) => limits[parent.index()].clone(),
             None => machine.cloned().map(|value| Limit { value, from: MACHINE.to_owned() }),
         };
@@ -130,6 +130,17 @@ mod tests {
 
     fn limit<T>(value: T, from: &str) -> Option<Limit<T>> {
         Some(Limit { value, from: from.to_owned() })
+    }
+
+    /// As on v1 up to Linux 5.10, where nobody has switched the hierarchy on.
+    #[test]
+    fn a_limit_above_does_not_hold_where_memory_has_no_hierarchy() {
+        let from = |switch: &str| {
+            let above = [("memory.limit_in_bytes", "4096"), ("memory.use_hierarchy", switch)];
+            let host = Fake::v1("memory").group("/p", &above).group("/p/g", &[]);
+            limits(host).pop().unwrap().memory_max.unwrap().from
+        };
+        assert_eq!((from("1").as_str(), from("0").as_str()), ("/p", MACHINE));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What is known of kernels by their version, or by a sign in their types: promises that some break, and readings that
-//! mean something else.
+//! What is known of kernels by their version, or by a sign in their types or functions: promises that some break, and readings
+//! that mean something else.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,8 +17,10 @@ pub struct KnownOfKernel {
     pub code: &'static str,
     /// Kernels that have it: from the first to before the second, or to the newest.
     affected: &'static [(Version, Option<Version>)],
-    /// What shows it whatever the version says: distributions mend older kernels.
+    /// What shows it whatever the version says: distributions mend older kernels, and carry faults of newer ones.
     pub sign: Option<Sign>,
+    /// Functions that only kernels without it have. One in /proc/kallsyms proves that; none proves nothing, since compilers inline.
+    pub mended_by: &'static [&'static str],
     /// What such a kernel does, and under what condition: the table does not know what this host has.
     pub sentence: &'static str,
     /// What of Assay shows it: cases of `assay conform`, causes, rules.
@@ -57,10 +59,12 @@ pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
     code: "A-KERNEL-REWEIGHT",
     affected: &[((6, 13, 0), Some((6, 18, 45))), ((6, 19, 0), Some((7, 1, 0)))],
     sign: Some(Sign { structure: "sched_entity", members: ["vlag", "vprot"] }),
+    mended_by: &["rescale_entity", "reweight_eevdf"],
     sentence: "a group whose tasks wake each other tens of thousands of times a second on two CPUs can leave the others \
                without any CPU for seconds, whatever the weights",
     shown_by: "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu, A-KERNEL-REWEIGHT, docs/findings/wakeup-storm.md",
-    source: "introduced by 6d71a9c61604 (6.13), reverted by 101f3498b4bd (7.1, 6.18.45)",
+    source: "introduced by 6d71a9c61604 (6.13), reverted by 101f3498b4bd (7.1, 6.18.45); kernel/sched/fair.c: reweight_eevdf of 6.12.117, \
+             rescale_entity of 7.2.13 and 7.3.4",
 };
 
 /// `memory.low` under the multi-generational LRU.
@@ -69,27 +73,32 @@ pub(crate) static LOW_LRU_GEN: KnownOfKernel = KnownOfKernel {
     // Seen on 6.12.117 and 6.16.12; 6.17.13, 6.18.15, 7.2.13 and 7.3.4 keep it, although the list of groups is still there.
     affected: &[((6, 3, 0), Some((6, 17, 0)))],
     sign: None,
+    mended_by: &["apply_proportional_protection"],
     sentence: "where the multi-generational LRU is on, memory.low does not hold while the whole machine is short of memory: \
                such a group is passed over once, and then loses as much as others",
     shown_by: "memory/low-holds-while-the-machine-is-short, A-LOW-LRU-GEN, docs/findings/memory-low-lru-gen.md",
-    source: "e4dde56cd208 (6.3); shrink_one() of mm/vmscan.c",
+    source: "e4dde56cd208 (6.3); mm/vmscan.c: shrink_one of 6.12.117; mended by \"mm: vmscan: apply proportional reclaim pressure for memcg \
+             when MGLRU is enabled\" (6.17): apply_proportional_protection of 7.2.13 and 7.3.4",
 };
 
 /// Everything that is known, controller by controller.
 pub static KNOWN: &[&KnownOfKernel] = &[
     &REWEIGHT,
     &KnownOfKernel {
-        code: "K-IDLE-WEIGHT-0",
-        affected: &[((5, 15, 0), Some((6, 12, 0)))],
+        code: "K-IDLE-WEIGHT",
+        affected: &[((6, 12, 0), None)],
         sign: None,
-        sentence: "cpu.weight of a group with cpu.idle 1 reads 0, below its own range; since 6.12 it reads 1",
-        shown_by: "assay host --knobs-check",
-        source: "kernel/sched/core.c, cpu_weight_read_u64",
+        mended_by: &[],
+        sentence: "cpu.weight of a group with cpu.idle 1 reads 1, where cgroup-v2.rst promises 0 (and 5.15 to 6.11 read 0)",
+        shown_by: "cpu/the-weight-of-an-idle-group-reads-0",
+        source: "cgroup-v2.rst, \"cpu.weight\"; kernel/sched/sched.h of 6.12.117: sched_weight_to_cgroup clamps to 1; \
+                 kernel/sched/core.c of 6.1.192: cpu_weight_read_u64 does not",
     },
     &KnownOfKernel {
         code: "K-BFQ-WAKER",
         affected: &[((5, 12, 0), None)],
         sign: None,
+        mended_by: &[],
         sentence: "on a disk under BFQ one group may be taken for another's waker, and is then served in the other's turns: weights \
                    stop acting",
         shown_by: "io/bfq-weights-hold-after-pauses, C-WAKER, docs/findings/bfq-waker.md",
@@ -99,71 +108,120 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         code: "K-BFQ-UNCHARGED",
         affected: &[((5, 13, 0), Some((5, 17, 0)))],
         sign: None,
+        mended_by: &[],
         sentence: "on a disk under BFQ requests of a waker are sent to the disk without charging its group",
         shown_by: "C-WAKER",
         source: "7cc4ffc55564, removed by c65e6fd460b4; stable trees have it back to 5.15",
     },
     &KnownOfKernel {
         code: "K-BFQ-CAP",
-        affected: &[((5, 17, 0), Some((6, 17, 0)))],
+        affected: &[
+            ((5, 17, 0), Some((6, 12, 43))),
+            ((6, 13, 0), Some((6, 15, 11))),
+            ((6, 16, 0), Some((6, 16, 2))),
+        ],
         sign: None,
+        mended_by: &[],
         sentence: "on a disk under BFQ a group has only its weight's part of the request pool: with more requests outstanding it \
                    gets less than its share",
         shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
-        source: "76f1df88bbc2",
+        source: "76f1df88bbc2 (5.17); block/bfq-iosched.c: bfq_limit_depth",
     },
     &KnownOfKernel {
         code: "K-BFQ-CAP-STRICT",
-        affected: &[((6, 17, 0), None)],
+        affected: &[
+            ((6, 12, 43), Some((6, 13, 0))),
+            ((6, 15, 11), Some((6, 16, 0))),
+            ((6, 16, 2), None),
+        ],
         sign: None,
-        sentence: "on a disk under BFQ a group has only its weight's part of the request pool, and one place of the whole pool \
-                   above it (before 6.17: one of each word)",
+        mended_by: &[],
+        sentence: "on a disk under BFQ a group has only its weight's part of the request pool, and all groups above their parts have one \
+                   place of the whole pool, the first (before: one of each word)",
         shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
-        source: "76f1df88bbc2, 42e6c6ce03fd",
+        source: "76f1df88bbc2 (5.17), 42e6c6ce03fd (6.17; 6.12.43 by the changelog of Debian's 6.12.43-1; 6.15.11 and 6.16.2 not verified); \
+                 lib/sbitmap.c of 6.12.117: __map_depth_with_shallow",
+    },
+    &KnownOfKernel {
+        code: "K-BFQ-STALE-DEPTH",
+        affected: &[((6, 12, 43), Some((6, 13, 0)))],
+        sign: None,
+        mended_by: &[],
+        sentence: "on a disk under BFQ a change of nr_requests leaves the limits of writes and of asynchronous requests as for the pool before; \
+                   writing it twice, with another value before, sets them",
+        shown_by: "docs/findings/bfq-cap.md",
+        source: "42e6c6ce03fd without 7d337eef4aff (\"blk-mq: fix elevator depth_updated method\"); block/blk-mq.c of 6.12.117: \
+                 blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; read, not measured; seen up to 6.12.117",
     },
     &KnownOfKernel {
         code: "K-V1-IO-COUNTERS",
         affected: &[((5, 16, 0), Some((6, 5, 0)))],
         sign: None,
+        mended_by: &[],
         sentence: "where the io controller is on v1, blkio.throttle.io_service_bytes and io_serviced count nothing of a group \
                    without a limit",
-        shown_by: "io/stat-counts-what-was-read, docs/findings/v1-io-counters.md",
+        shown_by: "io/stat-counts-what-was-read, io/stat-counts-without-any-limit, docs/findings/v1-io-counters.md",
         source: "a7b36ee6ba29 (5.16), mended by ad7c3b41e86b (6.5)",
+    },
+    &KnownOfKernel {
+        code: "K-V1-IO-COUNTERS-OFF",
+        affected: &[((6, 10, 0), None)],
+        sign: None,
+        mended_by: &[],
+        sentence: "where the io controller is on v1, blkio.throttle.io_service_bytes and io_serviced count nothing of a disk until some \
+                   group has had a limit for it",
+        shown_by: "io/stat-counts-without-any-limit, docs/findings/v1-io-counters.md",
+        source: "a3166c51702b (6.10); block/blk-throttle.h of 7.2.13: blk_should_throtl asks blk_throtl_activated before it counts",
     },
     &LOW_LRU_GEN,
     &KnownOfKernel {
         code: "K-MEMSW-FAILCNT",
-        affected: &[((6, 15, 0), None)],
+        // 7.1 was not looked at.
+        affected: &[((6, 15, 0), Some((7, 2, 0)))],
         sign: None,
+        mended_by: &[],
         sentence: "where the memory controller is on v1, memory.memsw.failcnt does not count that the limit of memory and swap \
                    was met",
-        shown_by: "memory/memsw-limit-holds-and-counts",
-        source: "found here: docs/findings/memsw-failcnt.md; by \"page_counter: track failcnt only for legacy cgroups\"",
+        shown_by: "memory/memsw-limit-holds-and-counts, docs/findings/memsw-failcnt.md",
+        source: "\"page_counter: track failcnt only for legacy cgroups\" (6.15); mm/memcontrol.c of 7.2.13 and 7.3.4 sets track_failcnt of memsw \
+                 and tcpmem too",
     },
 ];
 
-/// What is known of a kernel, by its release and by the signs in its types; `None` for a sign that cannot be read, or is
-/// not in these types.
-pub fn known_of(
-    release: &str,
-    sign: impl Fn(&Sign) -> Option<bool>,
-) -> Vec<(&'static KnownOfKernel, KnownBy)> {
+/// Where signs of a kernel can be looked for.
+pub trait Signs {
+    /// Whether the members share their place; `None` if that cannot be read, or the kernel has no such members.
+    fn shares_place(&self, sign: &Sign) -> Option<bool>;
+    /// Whether the kernel has one of these functions.
+    fn has_function(&self, names: &[&str]) -> bool;
+}
+
+/// What is known of a kernel, by its release and by its signs.
+pub fn known_of(release: &str, signs: &impl Signs) -> Vec<(&'static KnownOfKernel, KnownBy)> {
     let applies = |known: &&'static KnownOfKernel| {
-        let seen = known.sign.as_ref().and_then(&sign);
-        Some((*known, known.known_by(release, seen)?))
+        Some((*known, known.known_by(release, known.seen(release, signs))?))
     };
     KNOWN.iter().filter_map(applies).collect()
 }
 
-/// By code which signs a kernel's types show; without a sign that cannot be read, or is not in these types.
-pub fn signs(sign: impl Fn(&Sign) -> Option<bool>) -> BTreeMap<String, bool> {
-    let seen = |known: &&KnownOfKernel| Some((known.code.to_owned(), sign(known.sign.as_ref()?)?));
+/// By code what a kernel's signs show, without what they do not tell.
+pub fn signs(release: &str, signs: &impl Signs) -> BTreeMap<String, bool> {
+    let seen = |known: &&KnownOfKernel| Some((known.code.to_owned(), known.seen(release, signs)?));
     KNOWN.iter().filter_map(seen).collect()
 }
 
 impl KnownOfKernel {
-    /// Why a kernel of this release counts as having it, if it does. `seen`, whether its types show the sign, counts more
-    /// than the number.
+    /// Whether its signs show that a kernel has it; `None` if they do not tell. Functions are looked for only where it would have it otherwise:
+    /// there are a hundred thousand.
+    fn seen(&self, release: &str, signs: &impl Signs) -> Option<bool> {
+        let shares = self.sign.as_ref().and_then(|sign| signs.shares_place(sign));
+        let is_mended = !self.mended_by.is_empty()
+            && shares.unwrap_or_else(|| self.affects(release))
+            && signs.has_function(self.mended_by);
+        if is_mended { Some(false) } else { shares }
+    }
+
+    /// Why a kernel of this release counts as having it, if it does. `seen`, what its signs show, counts more than the number.
     pub(crate) fn known_by(&self, release: &str, seen: Option<bool>) -> Option<KnownBy> {
         match seen {
             Some(seen) => seen.then_some(KnownBy::Sign),
@@ -205,8 +263,25 @@ fn version(release: &str) -> Option<Version> {
 mod tests {
     use super::*;
 
+    /// What the types say, and the functions.
+    struct Kernel(Option<bool>, &'static [&'static str]);
+
+    impl Signs for Kernel {
+        fn shares_place(&self, _: &Sign) -> Option<bool> {
+            self.0
+        }
+
+        fn has_function(&self, names: &[&str]) -> bool {
+            names.iter().any(|name| self.1.contains(name))
+        }
+    }
+
+    fn codes_of(release: &str, kernel: &Kernel) -> Vec<&'static str> {
+        known_of(release, kernel).into_iter().map(|(known, _)| known.code).collect()
+    }
+
     fn codes(release: &str, sign: Option<bool>) -> Vec<&'static str> {
-        known_of(release, |_| sign).into_iter().map(|(known, _)| known.code).collect()
+        codes_of(release, &Kernel(sign, &[]))
     }
 
     #[test]
@@ -231,8 +306,49 @@ mod tests {
         assert!(codes("6.18.44", None).contains(&"A-KERNEL-REWEIGHT"));
         assert!(!codes("6.18.44", Some(false)).contains(&"A-KERNEL-REWEIGHT"), "mended");
         assert!(codes("6.6.30", Some(true)).contains(&"A-KERNEL-REWEIGHT"), "carries the fault");
-        let (_, by) = known_of("6.18.44", |_| Some(true))[0];
+        let (_, by) = known_of("6.18.44", &Kernel(Some(true), &[]))[0];
         assert_eq!(by, KnownBy::Sign);
+    }
+
+    /// As a distribution's kernel that has a fix before its number says so.
+    #[test]
+    fn a_function_that_came_with_the_fix_proves_it_and_a_missing_one_nothing() {
+        for (release, code, function) in [
+            ("6.12.200", "A-LOW-LRU-GEN", &["apply_proportional_protection"][..]),
+            ("6.18.44", "A-KERNEL-REWEIGHT", &["rescale_entity"]),
+            ("6.18.44", "A-KERNEL-REWEIGHT", &["reweight_eevdf"]),
+        ] {
+            for types in [None, Some(true)] {
+                assert!(codes(release, types).contains(&code), "{code} {release}");
+                let mended = codes_of(release, &Kernel(types, function));
+                assert!(!mended.contains(&code), "{code} {release} {function:?}");
+            }
+        }
+        let signs = signs("6.12.200", &Kernel(None, &["apply_proportional_protection"]));
+        assert_eq!(signs.get("A-LOW-LRU-GEN"), Some(&false));
+    }
+
+    /// By release, which of these codes apply: what stable trees took over, and what ended.
+    #[test]
+    fn ranges_know_of_what_stable_trees_took_over() {
+        let counters = ["K-V1-IO-COUNTERS", "K-V1-IO-COUNTERS-OFF", "K-MEMSW-FAILCNT"];
+        let caps = ["K-BFQ-CAP", "K-BFQ-CAP-STRICT", "K-BFQ-STALE-DEPTH"];
+        for (release, expected) in [
+            ("5.10.0-46-amd64", &[][..]),
+            ("6.1.0-56-amd64", &["K-BFQ-CAP", "K-V1-IO-COUNTERS"]),
+            ("6.8.0", &["K-BFQ-CAP"]),
+            ("6.12.41", &["K-BFQ-CAP", "K-V1-IO-COUNTERS-OFF"]),
+            ("6.12.117", &["K-BFQ-CAP-STRICT", "K-BFQ-STALE-DEPTH", "K-V1-IO-COUNTERS-OFF"]),
+            ("6.14.11", &["K-BFQ-CAP", "K-V1-IO-COUNTERS-OFF"]),
+            ("6.18.44", &["K-BFQ-CAP-STRICT", "K-V1-IO-COUNTERS-OFF", "K-MEMSW-FAILCNT"]),
+            ("7.2.13", &["K-BFQ-CAP-STRICT", "K-V1-IO-COUNTERS-OFF"]),
+        ] {
+            let found: Vec<&str> = codes(release, None)
+                .into_iter()
+                .filter(|code| counters.contains(code) || caps.contains(code))
+                .collect();
+            assert_eq!(found, expected, "{release}");
+        }
     }
 
     #[test]
@@ -254,7 +370,10 @@ mod tests {
         let caps = |release: &str| {
             codes(release, None).into_iter().filter(|code| code.starts_with("K-BFQ-CAP")).count()
         };
-        assert_eq!(["5.10.0", "5.17.0", "6.16.9", "6.17.0"].map(caps), [0, 1, 1, 1]);
+        let seen =
+            ["5.10.0", "5.17.0", "6.12.42", "6.12.43", "6.15.10", "6.15.11", "6.16.1", "6.16.2"];
+        assert_eq!(seen.map(caps), [0, 1, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(["6.13.0", "6.16.0", "6.17.0", "7.3.4"].map(caps), [1; 4]);
         let mut all: Vec<&str> = KNOWN.iter().map(|known| known.code).collect();
         all.sort_unstable();
         all.dedup();

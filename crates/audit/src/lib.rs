@@ -47,7 +47,7 @@ pub use fulfilment::{
     Fulfilment, Manifest, Place, Row, Standing, Told, fulfilment, kubelet_settings, manifest,
     unit_settings,
 };
-pub use known::{KNOWN, KnownBy, KnownOfKernel, Sign, known_of, signs};
+pub use known::{KNOWN, KnownBy, KnownOfKernel, Sign, Signs, known_of, signs};
 pub use limit_settings::{DiskRate, LimitOf, LimitSetting, limit_settings};
 pub use own::{Membership, Own, own};
 pub use own_sets::{OwnSet, own_sets};

@@ -94,8 +94,8 @@ pub struct Machine {
     pub swap: Available<u64>,
     /// Other files of /proc and /sys by path: sysctls, sched_ext, pressure.
     pub files: BTreeMap<String, Available<String>>,
-    /// Whether the kernel's types (BTF) show the sign of something known of kernels, by its code; a sign that is not in them, or
-    /// cannot be read, is absent.
+    /// Whether the kernel's types (BTF) and functions (/proc/kallsyms) show that it has something known of kernels, by its code; what they do
+    /// not tell, or cannot be read, is absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub signs: BTreeMap<String, bool>,
     /// By which law weights of CPU divide (`assay_knob::WeightMode`); absent in snapshots of older versions.
@@ -171,10 +171,10 @@ pub struct Disk {
     /// `queue/nr_requests`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_requests: Option<u64>,
-    /// What makes it of its slaves: `crypt`, `linear` and other kinds of dm, `raid5` of md, `bcache`.
+    /// What makes it of its slaves: `crypt` (`crypt zoned` on a disk of zones), `linear` and other kinds of dm, `raid5` of md, `bcache`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
-    /// Kinds of the file systems that are mounted from it, or from a partition of it.
+    /// Kinds of the file systems that are mounted from it, or from a partition of it, with `data=journal` behind one mounted so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<String>,
     /// Where it, or a partition of it, is mounted; at most 20000 places.

@@ -120,6 +120,11 @@ impl<'t> Node<'t> {
         self.parent().is_some_and(|above| self.tree.populated[above.at] > own)
     }
 
+    /// Whether the memory of groups below is charged to it too. On v1 up to Linux 5.10 that may be off.
+    pub(crate) fn has_hierarchy(self) -> bool {
+        self.text("memory.use_hierarchy") != Some("0")
+    }
+
     /// The groups above, nearest first, without the root, which has no settings of its own.
     pub(crate) fn ancestors(self) -> impl Iterator<Item = Self> {
         std::iter::successors(self.parent(), |node| node.parent()).filter(|node| !node.is_root())

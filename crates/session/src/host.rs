@@ -9,7 +9,7 @@ use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
 use assay_knob::KnobFact;
 
 pub use knobs::{check_knob_table, knob_check_text};
-pub(crate) use known::shares_place;
+pub(crate) use known::SignsBelow;
 pub use known::{KnownFact, known_facts};
 
 /// The machine and what can be studied on it, for readers; lines of names are at most `width` columns wide.

@@ -12,11 +12,11 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-LATENCY-STACKED",
         class: Class::CannotAct,
-        condition: "`io.latency` has a line for a device with `slaves`",
+        condition: "`io.latency` has a line for a device with `slaves` and no scheduler of its own (not multipath)",
         versions: "v2, Linux 4.19",
         meaning: "the kernel accepts the target and never acts on it",
         remedy: "set the target for the disk below",
-        source: "block/blk-iolatency.c; rq_qos hooks only in block/blk-mq.c",
+        source: "block/blk-iolatency.c; rq_qos hooks only in block/blk-mq.c; drivers/md/dm-mpath.c (DM_TYPE_REQUEST_BASED)",
         find: latency_stacked,
     },
     Rule {
@@ -74,7 +74,7 @@ fn latency_stacked(host: &Host) -> Vec<Found> {
         .filter_map(|node| {
             let devices = device_lines(node.text("io.latency")?);
             let mut disks = devices.filter_map(|(device, _)| host.disk(device));
-            let disk = disks.find(|disk| !disk.slaves.is_empty())?;
+            let disk = disks.find(|disk| disk.is_stacked())?;
             let sentence = format!("io.latency on {} is accepted and does nothing", disk.name);
             Some(Found::new(node, &["io.latency"], sentence).and(disk.slaves_reading()))
         })

@@ -15,11 +15,13 @@ pub(super) static RULES: &[Rule] = &[
         code: "A-STACK-LOST",
         class: Class::Weakened,
         condition: "`io.max` has a limit for a disk, and the group uses a device on it that issues writes by threads of its own: \
-                    dm-crypt (`CRYPT` in `dm/uuid`), RAID 4, 5 or 6 (`md/level`), bcache",
+                    dm-crypt (`CRYPT` in `dm/uuid`) on a disk without zones, RAID 4, 5 or 6 (`md/level`), bcache; whether the table \
+                    of dm-crypt has `no_write_workqueue` stands in no file",
         versions: "v2",
-        meaning: "writes reach the lower disk as those of the root group, for which no limit holds",
+        meaning: "writes reach the lower disk as those of the root group, for which no limit holds; dm-crypt with no_write_workqueue \
+                  (`dmsetup table`) issues them as the writer",
         remedy: "set the limit for the upper device: io.max acts on stacked devices too",
-        source: "drivers/md/dm-crypt.c (kcryptd_queue_crypt); drivers/md/raid5.c; block/blk-core.c (submit_bio_noacct)",
+        source: "drivers/md/dm-crypt.c (kcryptd_queue_crypt, DM_CRYPT_NO_WRITE_WORKQUEUE); drivers/md/raid5.c; block/blk-core.c (submit_bio_noacct)",
         find: lost_in_a_stack,
     },
     Rule {
@@ -35,12 +37,14 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-FS-NO-CGWB",
         class: Class::Weakened,
-        condition: "`io.max` limits writes to a disk with file systems, none of which, on it or on what is stacked on it, is ext2, ext4, \
-                    btrfs, f2fs or xfs; those below /boot and /efi do not count",
+        condition: "`io.max` limits writes to a disk with file systems, none of which, on it or on what is stacked on it, is ext2, ext3, \
+                    ext4, btrfs, f2fs or xfs, where ext3 and ext4 mounted with `data=journal` do not count; nor do those below \
+                    /boot and /efi",
         versions: "v2, Linux 4.2",
         meaning: "the file system does not say whose buffered writes it issues: they count for the root group",
         remedy: "write with O_DIRECT, or use one of these file systems",
-        source: "cgroup-v2.rst, \"Writeback\" (Filesystem Support for Writeback)",
+        source: "cgroup-v2.rst, \"Writeback\" (Filesystem Support for Writeback); fs/ext4/super.c (SB_I_CGROUPWB, not with data=journal; also \
+                 serves ext3)",
         find: without_attribution,
     },
 ];
@@ -52,7 +56,7 @@ const OF_WRITES: [&str; 2] = ["wbps", "wiops"];
 const OWN_THREADS: [&str; 5] = ["crypt", "raid4", "raid5", "raid6", "bcache"];
 
 /// File systems that attribute writeback.
-const ATTRIBUTING: [&str; 5] = ["ext2", "ext4", "btrfs", "f2fs", "xfs"];
+const ATTRIBUTING: [&str; 6] = ["ext2", "ext3", "ext4", "btrfs", "f2fs", "xfs"];
 
 /// Disks for which `io.max` limits writes.
 fn limited<'h>(host: &'h Host, node: Node<'h>) -> impl Iterator<Item = &'h Disk> {
@@ -80,11 +84,11 @@ fn lost(host: &Host, node: Node) -> Option<Found> {
     }
     let (lower, upper) =
         limited(host, node).find_map(|lower| Some((lower, *above.get(lower.name.as_str())?)))?;
+    let kind = upper.stack.as_deref().unwrap_or_default();
+    let unless = if kind == "crypt" { ", unless its table has no_write_workqueue" } else { "" };
     let sentence = format!(
-        "writes reach {} as the root group's: {} ({}) issues them itself",
-        lower.name,
-        upper.name,
-        upper.stack.as_deref().unwrap_or_default()
+        "writes reach {} as the root group's: {} ({kind}) issues them itself{unless}",
+        lower.name, upper.name
     );
     let found = Found::new(node, &["io.max"], sentence).and(upper.slaves_reading());
     Some(found.and_all(used.reading.clone()))
@@ -159,6 +163,9 @@ mod tests {
     fn writes_through_a_stack_with_threads_of_its_own_are_lost() {
         let found = stack("crypt", "8:0", "253:0").only("A-STACK-LOST");
         assert!(found.sentence.starts_with("writes reach sda as the root group's: dm-0 (crypt)"));
+        assert!(found.sentence.ends_with("unless its table has no_write_workqueue"));
+        assert!(stack("raid5", "8:0", "253:0").only("A-STACK-LOST").sentence.ends_with("itself"));
+        stack("crypt zoned", "8:0", "253:0").silent("A-STACK-LOST");
         stack("linear", "8:0", "253:0").silent("A-STACK-LOST");
         stack("crypt", "253:0", "253:0").silent("A-STACK-LOST");
         stack("crypt", "8:0", "8:0").silent("A-STACK-LOST");
@@ -177,7 +184,7 @@ mod tests {
     #[test]
     fn a_file_system_without_attribution_is_named() {
         let host = |kinds: &str, limit: &str| {
-            let kinds = kinds.split(' ').map(str::to_owned).collect();
+            let kinds = kinds.split('+').map(str::to_owned).collect();
             Fake::v2()
                 .disk("sda", "8:0", "[none]")
                 .change(|snapshot| snapshot.disks[0].file_systems = kinds)
@@ -185,7 +192,10 @@ mod tests {
         };
         let found = host("vfat", "8:0 wiops=100").only("A-FS-NO-CGWB");
         assert!(found.sentence.contains("vfat does not say"), "{found:?}");
-        host("vfat xfs", "8:0 wiops=100").silent("A-FS-NO-CGWB");
+        host("vfat+xfs", "8:0 wiops=100").silent("A-FS-NO-CGWB");
+        host("ext3", "8:0 wiops=100").silent("A-FS-NO-CGWB");
+        let journal = host("ext4 data=journal", "8:0 wiops=100").only("A-FS-NO-CGWB");
+        assert!(journal.sentence.contains("ext4 data=journal does not say"), "{journal:?}");
         host("vfat", "8:0 riops=100 wiops=max").silent("A-FS-NO-CGWB");
     }
 

@@ -51,12 +51,12 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-STACKED",
         class: Class::CannotAct,
-        condition: "a weight of I/O is set, the group uses a device with `slaves` (LVM, md, dm-crypt), and a \
-                    disk below is divided neither by bfq nor by io.cost",
+        condition: "a weight of I/O is set, the group uses a device with `slaves` and no scheduler of its own (LVM, md, dm-crypt, not \
+                    multipath), and a disk below is divided neither by bfq nor by io.cost",
         versions: "all",
-        meaning: "weights act on the disks below a stacked device, never on the device itself",
+        meaning: "weights act on queues of requests: on the disks below such a device, and not on the device itself",
         remedy: "set the scheduler or io.cost of the disks below",
-        source: "block/blk-mq.c: only queues of requests have schedulers and rq_qos",
+        source: "block/blk-mq.c: only queues of requests have schedulers and rq_qos; drivers/md/dm-mpath.c (DM_TYPE_REQUEST_BASED)",
         find: stacked,
     },
 ];
@@ -77,14 +77,16 @@ fn nodes<'h>(host: &'h Host) -> impl Iterator<Item = Node<'h>> {
 /// Devices that are used directly, not below another that is used too: the bottom of a stack, or the disk with the
 /// image of a loop device. I/O is counted there as well, on behalf of the same group.
 fn plain<'h>(host: &'h Host, disks: &[&'h Disk]) -> Vec<&'h Disk> {
-    let stacked = disks.iter().filter(|disk| !disk.slaves.is_empty());
+    let stacked = disks.iter().filter(|disk| disk.is_stacked());
     let images = disks.iter().filter_map(|disk| host.disk(disk.image_on.as_deref()?));
     let below: HashSet<&str> = stacked
         .flat_map(|disk| host.bottom(disk))
         .chain(images.flat_map(|disk| std::iter::once(disk).chain(host.bottom(disk))))
         .map(|disk| disk.name.as_str())
         .collect();
-    let is_plain = |disk: &&&Disk| disk.slaves.is_empty() && !below.contains(disk.name.as_str());
+    let is_plain = |disk: &&&Disk| {
+        !disk.is_stacked() && !disk.is_head_of_paths() && !below.contains(disk.name.as_str())
+    };
     disks.iter().filter(is_plain).copied().collect()
 }
 
@@ -120,7 +122,7 @@ fn no_bfq(host: &Host, node: Node, file: &str, nowhere: Option<&Rc<[Reading]>>) 
 
 /// Whether neither mechanism divides a disk.
 fn is_undivided(host: &Host, disk: &Disk) -> bool {
-    !is_bfq(&disk) && host.has_no_iocost(disk)
+    !is_bfq(&disk) && host.has_no_iocost(disk) && !disk.is_head_of_paths()
 }
 
 fn iocost_off(host: &Host) -> Vec<Found> {
@@ -186,7 +188,7 @@ fn on_stack(host: &Host, node: Node) -> Option<Found> {
     let file = bfq_file(node).or_else(|| is_set(node, "io.weight").then_some("io.weight"))?;
     let used = host.used(node);
     let is_dead = |disk: &&Disk| is_undivided(host, disk);
-    let (top, dead) = used.disks.iter().filter(|disk| !disk.slaves.is_empty()).find_map(|top| {
+    let (top, dead) = used.disks.iter().filter(|disk| disk.is_stacked()).find_map(|top| {
         let dead: Vec<&Disk> = host.bottom(top).into_iter().filter(is_dead).collect();
         (!dead.is_empty()).then_some((*top, dead))
     })?;
@@ -325,6 +327,32 @@ mod tests {
         assert!(!sentence.contains("sdb"), "{sentence}");
         host("[none] bfq").silent("A-SCHEDULER");
         host("none [bfq]").silent("A-STACKED");
+    }
+
+    /// As on a SAN: dm-mpath queues requests by itself unless told otherwise, and the weights act there.
+    #[test]
+    fn weights_act_on_a_multipath_device_and_behind_the_head_of_nvme_paths() {
+        let host = |scheduler: &str, file: &str| {
+            Fake::v2()
+                .disk("sda", "8:0", "[none]")
+                .stacked("dm-0", "253:0", &["sda"])
+                .change(|host| {
+                    host.disks[1].scheduler = assay_facts::Available::Value(scheduler.to_owned());
+                })
+                .group("/g", &[(file, "default 800"), ("io.stat", "253:0 rbytes=1")])
+        };
+        host("none [bfq]", "io.bfq.weight").silent("A-STACKED");
+        host("none [bfq]", "io.bfq.weight").silent("A-SCHEDULER");
+        assert!(host("[none] bfq", "io.bfq.weight").only("A-SCHEDULER").sentence.contains("dm-0"));
+        host("[none] bfq", "io.bfq.weight").silent("A-STACKED");
+        // A device that queues nothing reads `none` up to 6.1.
+        host("none", "io.bfq.weight").only("A-STACKED");
+        let head = |name: &str| {
+            let host = Fake::v2().stacked(name, "259:0", &[]);
+            host.group("/g", &[("io.bfq.weight", "default 800"), ("io.stat", "259:0 rbytes=1")])
+        };
+        head("nvme0n1").silent("A-SCHEDULER");
+        head("zram0").only("A-SCHEDULER");
     }
 
     /// `io.cost.qos` exists in the root of the hierarchy alone, which a container does not see.

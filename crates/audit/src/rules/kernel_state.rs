@@ -17,16 +17,17 @@ pub(super) static RULES: &[Rule] = &[
         condition: "`/sys/kernel/sched_ext/state` is `enabled`, `switch_all` is 1, and the scheduler in `root/ops` is not \
                     known to implement weights of groups",
         versions: "Linux 6.12",
-        meaning: "the kernel leaves weights and quotas of groups to the loaded scheduler, and enforces none itself",
+        meaning: "the kernel leaves weights and quotas of groups to the loaded scheduler, and enforces none itself; a scheduler may implement \
+                  either: scx_lavd has quotas (`cpu.max`, Linux 6.17) and no weights",
         remedy: "load a scheduler with cgroup_set_weight (scx_flatcg, scx_flash), or none",
-        source: "kernel/sched/ext.c; sched-ext/scx#3549, #800",
+        source: "kernel/sched/ext.c (ops.cgroup_set_weight, ops.cgroup_set_bandwidth); sched-ext/scx#3549, #800",
         find: sched_ext,
     },
     Rule {
         code: "A-KERNEL-REWEIGHT",
         class: Class::Risk,
         condition: "`vlag` and `vprot` of the kernel's `sched_entity` share their place, or, where its types do not tell, it is \
-                    6.13 to 6.18.44, 6.19 or 7.0; and some group with a weight has two threads or more, and may run on two CPUs \
+                    6.13 to 6.18.44, 6.19 or 7.0; `/proc/kallsyms` has neither `rescale_entity` nor `reweight_eevdf`; and some group with a weight has two threads or more, and may run on two CPUs \
                     or more, at whatever level",
         versions: "Linux 6.13 to 7.0",
         meaning: "a group whose threads wake each other tens of thousands of times a second on two CPUs can leave all others \

@@ -11,23 +11,28 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-ABOVE-ANCESTOR",
         class: Class::CannotAct,
-        condition: "a limit (`cpu.max`, `memory.max`, `memory.swap.max`, `pids.max`) is above that of a group above",
+        condition: "a limit (`memory.max`, `memory.swap.max`, `pids.max`) is above that of a group above, where on v1 `memory.use_hierarchy` \
+                    is not 0 in between; or `cpu.max` is not below what a group above can give in one period: its quota for each of its \
+                    periods that the period of the group can touch (twice where both are equal), and its burst",
         versions: "v2; memory and pids on v1 too, where the kernel refuses such a quota of CPU",
-        meaning: "the group above reaches its limit first; equal limits act, since the kernel charges a group before those above it",
+        meaning: "the group above reaches its limit first; equal limits act, since the kernel charges a group before those above it. A quota \
+                  of CPU that is higher only in part acts in single periods, since periods of groups begin at different times",
         remedy: "lower it, or raise that of the group above",
         source: "mm/page_counter.c (page_counter_try_charge); kernel/cgroup/pids.c (pids_try_charge); kernel/sched/core.c \
-                 (tg_cfs_schedulable_down); cgroup-v2.rst, \"Limits\"",
+                 (tg_cfs_schedulable_down); kernel/sched/fair.c (init_cfs_bandwidth: periods begin at random offsets); mm/memcontrol.c of 5.10 \
+                 (mem_cgroup_css_alloc: counters have a parent where use_hierarchy is on); cgroup-v2.rst, \"Limits\"",
         find: above_ancestor,
     },
     Rule {
         code: "A-ABOVE-HOST",
         class: Class::CannotAct,
-        condition: "`cpu.max` allows as many CPUs as the group may run on or more, or `memory.max` is not below `MemTotal`; in a \
+        condition: "`cpu.max` allows more CPUs than the group may run on, or `memory.max` is not below `MemTotal`; in a \
                     container it must be above, since an equal one may be what lxcfs shows as `MemTotal`",
         versions: "all",
-        meaning: "the machine has no more than that to give",
+        meaning: "the machine has no more than that to give; a quota of just as many CPUs can still throttle, since slices are left over on \
+                  CPUs where the group does not run",
         remedy: "lower it, or remove it to say that there is none",
-        source: "cgroup-v2.rst, \"Limits\"",
+        source: "cgroup-v2.rst, \"Limits\"; scheduler/sched-bwc.rst, \"CFS Bandwidth Quota Caveats\"",
         find: above_host,
     },
 ];
@@ -58,7 +63,9 @@ pub(crate) fn limit_of(node: Node, file: &str) -> Option<u64> {
 
 fn number_above(node: Node, file: &str) -> Option<Found> {
     let own = limit_of(node, file)?;
-    let limits = node.ancestors().filter_map(|above| Some((limit_of(above, file)?, above)));
+    let nests = |above: &Node| !file.starts_with("memory.") || above.has_hierarchy();
+    let nested = node.ancestors().take_while(nests);
+    let limits = nested.filter_map(|above| Some((limit_of(above, file)?, above)));
     let (tightest, above) = limits.min_by_key(|(limit, _)| *limit)?;
     let shown = |number: u64| match file {
         "pids.max" => number.to_string(),
@@ -86,16 +93,23 @@ pub(crate) fn own_cpus(node: Node) -> Option<f64> {
 }
 
 fn quota_above(node: Node) -> Option<Found> {
-    let own = own_cpus(node)?;
-    let limits = node.ancestors().filter_map(|above| Some((own_cpus(above)?, above)));
-    let (tightest, above) = limits.min_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    let (quota, period) = bandwidth(node.text("cpu.max")?)?;
+    let most = node.ancestors().filter_map(|above| Some((most_in(period, above)?, above)));
+    let (most, above) = most.min_by_key(|(most, _)| *most)?;
     let sentence = format!(
         "cpu.max ({} CPUs) cannot act: {} above it has {}",
-        cpus(own),
+        cpus(own_cpus(node)?),
         above.path(),
-        cpus(tightest)
+        cpus(own_cpus(above)?)
     );
-    (own > tightest).then(|| Found::new(node, &["cpu.max"], sentence).and(above.reading("cpu.max")))
+    (quota? >= most).then(|| Found::new(node, &["cpu.max"], sentence).and(above.reading("cpu.max")))
+}
+
+/// The most CPU time that a group can have within so many microseconds that begin at any moment.
+fn most_in(time: u64, node: Node) -> Option<u64> {
+    let (quota, period) = bandwidth(node.text("cpu.max")?)?;
+    let touched = time.div_ceil(period).checked_add(1)?;
+    quota?.checked_mul(touched)?.checked_add(node.number("cpu.max.burst").unwrap_or(0))
 }
 
 fn above_host(host: &Host) -> Vec<Found> {
@@ -120,7 +134,7 @@ fn more_than_the_cpus(host: &Host, node: Node) -> Option<Found> {
     let nearest = std::iter::once(node).chain(node.ancestors()).find_map(allowed_cpus);
     let (number, reading) = nearest.or_else(online)?;
     let sentence = format!("{file} ({} CPUs) cannot act: the group may run on {number}", cpus(own));
-    (own >= number as f64).then(|| Found::new(node, &[file], sentence).and(reading))
+    (own > number as f64).then(|| Found::new(node, &[file], sentence).and(reading))
 }
 
 /// The number of CPUs on which a group may run, if it says so itself.
@@ -174,8 +188,19 @@ mod tests {
         let memory = below("memory.max", "1048576", "2097152").only("A-ABOVE-ANCESTOR");
         assert_eq!(memory.sentence, "memory.max 2 MiB cannot act: /p above it has 1 MiB");
         below("pids.max", "10", "11").only("A-ABOVE-ANCESTOR");
+        below("cpu.max", "20000 100000", "40000 10000").only("A-ABOVE-ANCESTOR");
+        let burst = |own: &str| {
+            let above = [("cpu.max", "200000 100000"), ("cpu.max.burst", "50000")];
+            Fake::v2().group("/p", &above).group("/p/g", &[("cpu.max", own)])
+        };
+        burst("449000 100000").silent("A-ABOVE-ANCESTOR");
+        burst("450000 100000").only("A-ABOVE-ANCESTOR");
         for (file, above, own) in [
             ("cpu.max", "200000 100000", "10000 10000"),
+            // Its period can touch two of the group above.
+            ("cpu.max", "200000 100000", "399000 100000"),
+            // One of 10 ms lies in one or two of 100 ms, which may give all that they have within it.
+            ("cpu.max", "50000 100000", "90000 10000"),
             ("cpu.max", "max 100000", "400000 100000"),
             ("memory.max", "2097152", "1048576"),
             ("pids.max", "10", "9"),
@@ -189,13 +214,27 @@ mod tests {
         }
     }
 
+    /// As on v1 up to Linux 5.10, where nobody has switched the hierarchy on.
+    #[test]
+    fn limits_of_memory_without_a_hierarchy_do_not_nest() {
+        let host = |switch: &str| {
+            let above = [("memory.limit_in_bytes", "4096"), ("memory.use_hierarchy", switch)];
+            Fake::v1("memory")
+                .group("/p", &above)
+                .group("/p/g", &[("memory.limit_in_bytes", "8192")])
+        };
+        host("1").only("A-ABOVE-ANCESTOR");
+        host("0").silent("A-ABOVE-ANCESTOR");
+    }
+
     #[test]
     fn a_limit_above_what_the_machine_has_cannot_act() {
         let host = |quota: &str| {
             Fake::v2().group("/g", &[("cpu.max", quota), ("cpuset.cpus.effective", "0-3")])
         };
-        let found = host("400000 100000").only("A-ABOVE-HOST");
-        assert_eq!(found.sentence, "cpu.max (4 CPUs) cannot act: the group may run on 4");
+        let found = host("450000 100000").only("A-ABOVE-HOST");
+        assert_eq!(found.sentence, "cpu.max (4.5 CPUs) cannot act: the group may run on 4");
+        host("400000 100000").silent("A-ABOVE-HOST");
         host("350000 100000").silent("A-ABOVE-HOST");
         let v1 = |quota: &str| {
             Fake::v1("cpu")

@@ -9,13 +9,15 @@ pub(super) static RULES: &[Rule] = &[Rule {
     code: "A-LOW-LRU-GEN",
     class: Class::Weakened,
     condition: "`memory.low` is set, `memory.min` is lower, the multi-generational LRU is on \
-                (`/sys/kernel/mm/lru_gen/enabled` is odd), and the kernel is 6.3 or newer and older than 6.17",
+                (`/sys/kernel/mm/lru_gen/enabled` is odd), the kernel is 6.3 or newer and older than 6.17, and `/proc/kallsyms` has no \
+                `apply_proportional_protection`",
     versions: "v2, Linux 6.3 to 6.16 (seen on 6.12 and 6.16; 6.1, 6.17, 6.18, 7.2 and 7.3 keep it)",
     meaning: "while the whole machine is short of memory, the kernel passes over a group below `memory.low` once, and then \
               takes from it as from others; `memory.low` holds only against limits of groups above",
-    remedy: "`memory.min` for what must stay (here and above); or `echo n > /sys/kernel/mm/lru_gen/enabled`, for the whole \
+    remedy: "`memory.min` for what must stay (here and above), which the kernel would rather kill for than reclaim; or `echo n > /sys/kernel/mm/lru_gen/enabled`, for the whole \
              machine",
-    source: "mm/vmscan.c (shrink_one), e4dde56cd208; docs/findings/memory-low-lru-gen.md",
+    source: "mm/vmscan.c (shrink_one), e4dde56cd208; mended by \"mm: vmscan: apply proportional reclaim pressure for memcg when MGLRU is \
+             enabled\" (6.17); docs/findings/memory-low-lru-gen.md",
     find: low,
 }];
 

@@ -10,11 +10,11 @@ use crate::value::keyed;
 pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-SWAP-NONE",
-        class: Class::CannotAct,
+        class: Class::NotNow,
         condition: "`memory.swap.max`, `memory.swap.high` or `memory.zswap.max` is set, above 0, and `SwapTotal` is 0; or the last of \
                     them, and zswap is off (`/sys/module/zswap/parameters/enabled`)",
         versions: "v2",
-        meaning: "there is no swap, or no zswap, to limit",
+        meaning: "there is no swap, or no zswap, to limit; container runtimes set the limit beside each one of memory",
         remedy: "none needed; the limit acts as soon as there is",
         source: "cgroup-v2.rst, \"memory.swap.max\", \"memory.zswap.max\"; mm/zswap.c (zswap_store)",
         find: no_swap,
@@ -63,7 +63,7 @@ fn no_swap(host: &Host) -> Vec<Found> {
         .filter_map(|node| {
             let limits = |file: &&str| is_set(node, file) && node.number(file) != Some(0);
             let file = files.iter().copied().find(limits)?;
-            let sentence = format!("{file} cannot act: {why}");
+            let sentence = format!("{file} limits nothing: {why}");
             Some(Found::new(node, &[file], sentence).and(reading.clone()))
         })
         .collect()

@@ -40,7 +40,7 @@ pub(super) static RULES: &[Rule] = &[
         versions: "all",
         meaning: "real-time threads come before all others, whatever the weight, and quotas do not count them",
         remedy: "chrt --other --pid 0 THREAD",
-        source: "kernel/sched/rt.c; sched(7)",
+        source: "kernel/sched/rt.c; kernel/sched/deadline.c (fair_server, 6.12) and sched_rt_runtime_us leave others 5 %; sched(7)",
         find: real_time,
     },
     Rule {

@@ -39,11 +39,12 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-EMPTY",
         class: Class::NotNow,
-        condition: "a group has settings, and no thread is in it or below; systemd's `pids.max` of mounts, swaps and sockets does not count",
+        condition: "a group has settings, and no thread is in it or below; the `pids.max` that systemd gives every unit does not count: that of mounts, \
+                    swaps and sockets, and of services if another unit has the same",
         versions: "all",
         meaning: "its settings wait for processes; an empty group is not protected either",
         remedy: "none needed",
-        source: "cgroup-v2.rst, \"memory.min\"",
+        source: "cgroup-v2.rst, \"memory.min\"; systemd-system.conf(5), \"DefaultTasksMax=\"; systemd.service(5), \"RemainAfterExit=\"",
         find: empty,
     },
     Rule {
@@ -155,9 +156,12 @@ fn only_child(node: Node) -> Option<Found> {
 fn empty(host: &Host) -> Vec<Found> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
+    let usual = usual_tasks(host);
     for node in host.trees.iter().flat_map(Tree::nodes) {
         let names: Vec<&str> = settings(node).collect();
-        if names.is_empty() || node.threads_below() != Some(0) || is_default(node, &names) {
+        let is_usual = names == [TASKS] && node.text(TASKS).is_some_and(|own| usual.contains(own));
+        if names.is_empty() || node.threads_below() != Some(0) || is_usual && is_unit_of_tasks(node)
+        {
             continue;
         }
         if !seen.insert(node.path()) {
@@ -177,10 +181,25 @@ fn is_in_container(node: Node) -> bool {
     matches!(own, Some(Owner::Container(_))) && own == above
 }
 
-/// systemd limits the processes of each unit by `DefaultTasksMax=`, also of those that have any only for a moment.
-fn is_default(node: Node, names: &[&str]) -> bool {
-    const PASSING: [&str; 3] = [".mount", ".swap", ".socket"];
-    names == ["pids.max"] && PASSING.iter().any(|kind| node.path().ends_with(kind))
+const TASKS: &str = "pids.max";
+
+/// systemd limits the processes of each unit by `DefaultTasksMax=`, also of those that have any only for a moment. Its value stands in no file: it is
+/// that of a unit which is not a service, or of several units.
+fn usual_tasks<'h>(host: &'h Host) -> BTreeSet<&'h str> {
+    let mut once: BTreeSet<&str> = BTreeSet::new();
+    let mut usual = BTreeSet::new();
+    let units = host.trees.iter().flat_map(Tree::nodes).filter(|node| is_unit_of_tasks(*node));
+    for (node, limit) in units.filter_map(|node| Some((node, node.text(TASKS)?))) {
+        if !node.path().ends_with(".service") || !once.insert(limit) {
+            usual.insert(limit);
+        }
+    }
+    usual
+}
+
+fn is_unit_of_tasks(node: Node) -> bool {
+    const KINDS: [&str; 4] = [".mount", ".swap", ".socket", ".service"];
+    KINDS.iter().any(|kind| node.path().ends_with(kind))
 }
 
 const fn wait(names: &[&str]) -> &'static str {
@@ -370,6 +389,12 @@ mod tests {
         host("/dev-mqueue.mount", &[("pids.max", "2357")]).silent("A-EMPTY");
         host("/dev-mqueue.mount", &[("pids.max", "2357"), ("cpu.weight", "400")]).only("A-EMPTY");
         host("/a.service", &[("pids.max", "2357")]).only("A-EMPTY");
+        // A service that has done its work and stays active (`RemainAfterExit=`).
+        let beside = |own: &str| {
+            host("/a.service", &[("pids.max", own)]).group("/b.service", &[("pids.max", "2357")])
+        };
+        beside("2357").silent("A-EMPTY");
+        beside("64").only("A-EMPTY");
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
         *device == own_device || partitions.values().any(|part| part == device) || is_named(mount)
     };
     let own: Vec<&Mount> = mounts.iter().filter(is_of).collect();
-    let mut file_systems: Vec<String> = own.iter().map(|mount| mount.kind.clone()).collect();
+    let mut file_systems: Vec<String> = own.iter().map(|mount| kind(mount)).collect();
     file_systems.sort();
     file_systems.dedup();
     let places = own.iter().map(|mount| mount.target.display().to_string());
@@ -61,6 +61,12 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
     })
 }
 
+/// The kind of a file system. One of ext that journals data says of no write whose it is (fs/ext4/super.c, SB_I_CGROUPWB).
+fn kind(mount: &Mount) -> String {
+    let journals = mount.options.iter().any(|option| option == "data=journal");
+    if journals { format!("{} data=journal", mount.kind) } else { mount.kind.clone() }
+}
+
 /// `CRYPT-LUKS2-...` in the uuid of a device of dm, which tools give it; those of LVM may be of any kind.
 fn stack(root: &Root, directory: &Path, name: &str) -> Option<String> {
     if let Some(level) = text(root, directory.join("md/level")).value() {
@@ -71,7 +77,9 @@ fn stack(root: &Root, directory: &Path, name: &str) -> Option<String> {
     }
     let uuid = text(root, directory.join("dm/uuid")).value()?.clone();
     let kind = uuid.split('-').next().filter(|word| !word.is_empty())?;
-    Some(kind.to_lowercase())
+    let zones = text(root, directory.join("queue/zoned"));
+    let is_zoned = zones.value().is_some_and(|zones| zones != "none");
+    Some(kind.to_lowercase() + if is_zoned { " zoned" } else { "" })
 }
 
 /// The device of the mount on which the image of a loop device lies: the one with the longest path.

@@ -26,8 +26,13 @@ const CLAIMANTS: usize = 4;
 
 /// Files of every group that rules read beside the settings. Counters are not among them: the kernel sums up those of all CPUs when they are read,
 /// which costs more than all else.
-const FILES: [&str; 4] =
-    ["cgroup.controllers", "cpuset.cpus.effective", "cpuset.effective_cpus", "memory.current"];
+const FILES: [&str; 5] = [
+    "cgroup.controllers",
+    "cpuset.cpus.effective",
+    "cpuset.effective_cpus",
+    "memory.current",
+    "memory.use_hierarchy",
+];
 
 /// Settings of I/O. Only for groups with one of them the disks are looked for.
 const OF_IO: [&str; 10] = [

@@ -11,7 +11,7 @@ use assay_kernel::parse::keyed;
 use assay_kernel::parse::mountinfo::{self, Mount};
 use rustix::io::Errno;
 
-use crate::host::shares_place;
+use crate::host::SignsBelow;
 
 /// Files that are kept with their texts. One that this kernel lacks is left out.
 const FILES: [&str; 19] = [
@@ -55,16 +55,18 @@ pub(super) fn read(root: &Root) -> Machine {
         },
         Err(why) => Available::NotAvailable(why.clone()),
     };
+    let kernel = line(root, "/proc/sys/kernel/osrelease");
+    let shown = signs(kernel.value().map_or("", String::as_str), &SignsBelow::new(root));
     let cpus = of_lxcfs(&mounts, CPUS).map(Available::NotAvailable);
     Machine {
         name: name(root),
-        kernel: line(root, "/proc/sys/kernel/osrelease"),
+        kernel,
         cpus: cpus.unwrap_or_else(|| line(root, CPUS)),
         memory: total("MemTotal"),
         swap: total("SwapTotal"),
         files: files(root),
         weight_mode: Some(assay_host::weight_mode(root)),
-        signs: signs(|sign| shares_place(root, sign)),
+        signs: shown,
         user: user(root),
     }
 }
