@@ -2,7 +2,7 @@
 //!
 //! Since 5.17 (76f1df88bbc2, `bfq_limit_depth` in block/bfq-iosched.c) a group that holds its
 //! weight's part of the scheduler's pool is over its limit, and gets further tags from a depth of
-//! one: one per word of the tag map, and since 6.18 one of the whole map. Further requests wait in
+//! one: one per word of the tag map, and since 6.17 (42e6c6ce03fd, also in 6.12.43) one of the whole map. Further requests wait in
 //! front of the scheduler, where weights do not apply. Reads may use the whole pool, direct writes
 //! three quarters of it (`async_depths`).
 

@@ -13,12 +13,12 @@ pub(super) const RECLAIM: CauseEntry = CauseEntry {
     code: "C-RECLAIM",
     what: "Memory was short, and the groups' own threads had to reclaim it before they got any.",
     found_by: FoundBy::Suspicion,
-    fingerprint: "`pgscan_direct` of /proc/vmstat grew by more than 256 pages a second.",
-    confirm: "A higher memory limit, or smaller workloads: the counter stands still.",
+    fingerprint: "`allocstall_normal` or `allocstall_movable` of /proc/vmstat, or `max` or `high` of a group's `memory.events` (v1: `memory.failcnt`), grew by more than 8 a second.",
+    confirm: "A higher memory limit, or smaller workloads: the counter no longer grows.",
     tests: &[],
     effects: &[],
     remedy: "Leave memory free for the workloads (`memory.max`, `memory.high` of groups around).",
-    source: "Documentation/admin-guide/cgroup-v2.rst: memory.high; Documentation/admin-guide/mm/concepts.rst: direct reclaim",
+    source: "mm/vmscan.c: do_try_to_free_pages counts allocstall only if the machine is short (6.1 to 7.3), while pgscan_direct of /proc/vmstat has reclaim at limits of groups on 7.2.13 and not on 6.18.44 (tried); mm/memcontrol.c: try_charge_memcg, reclaim_high",
 };
 
 pub(super) const THP: CauseEntry = CauseEntry {
@@ -33,8 +33,8 @@ pub(super) const THP: CauseEntry = CauseEntry {
     source: "Documentation/admin-guide/mm/transhuge.rst: monitoring usage",
 };
 
-/// Limit of `pgscan_direct`, pages a second scanned by the allocating threads: 1 MiB/s.
-const SCANNED: f64 = 256.0;
+/// Reclaims a second by allocating threads: each of them wants 32 pages or more (`SWAP_CLUSTER_MAX`), together 1 MiB/s.
+const RECLAIMS: f64 = 8.0;
 
 /// Limit of failed huge page allocations and compaction stalls a second.
 const FALLEN_BACK: f64 = 100.0;
@@ -46,12 +46,12 @@ pub(super) fn suspect(subject: &Subject<'_>, measure: Option<Measure>) -> Vec<Su
         Some(measure) if measure.is_io() || measure.is_cpu() => Strength::Weak,
         _ => Strength::Fair,
     };
-    let reclaim = counted(subject, RECLAIM.code, &["pgscan_direct"], SCANNED).map(|seen| {
+    let reclaim = counted(subject, RECLAIM.code, &reclaims(subject), RECLAIMS).map(|seen| {
         let summary = "suspected: memory was short, and threads of the groups had to reclaim it \
                        themselves";
         (summary, seen)
     });
-    let huge = ["thp_fault_fallback", "thp_fault_fallback_charge", "compact_stall"];
+    let huge = ["thp_fault_fallback", "thp_fault_fallback_charge", "compact_stall"].map(of_machine);
     let thp = counted(subject, THP.code, &huge, FALLEN_BACK).map(|seen| {
         let summary = "suspected: huge pages were requested and not available, so that some \
                        groups have them and others do not";
@@ -83,22 +83,43 @@ fn suspicion(
     }
 }
 
+/// A counter: source, subject and column of its samples.
+type Counter<'s> = (&'static str, &'s str, &'static str);
+
+const fn of_machine(column: &'static str) -> Counter<'static> {
+    ("vmstat", "host", column)
+}
+
+/// How often threads reclaimed memory themselves: since the machine was short, or at a limit of their group or of one above.
+fn reclaims<'s>(subject: &Subject<'s>) -> Vec<Counter<'s>> {
+    let groups = subject.trial.groups.iter();
+    let at_limits = groups.flat_map(|group| {
+        ["max_events", "high_events"].map(|column| ("memory", group.name.as_str(), column))
+    });
+    ["allocstall_normal", "allocstall_movable"]
+        .map(of_machine)
+        .into_iter()
+        .chain(at_limits)
+        .collect()
+}
+
 /// Describes the counters if one of them grew by more than `most` a second; otherwise rules the
 /// cause out.
 fn counted(
     subject: &Subject<'_>,
     code: &str,
-    columns: &[&str],
+    counters: &[Counter<'_>],
     most: f64,
 ) -> Result<String, Suspicion> {
     let mut seen: Vec<(f64, String)> = Vec::new();
     let mut missing = String::new();
     for repeat in subject.repeats {
-        for column in columns {
-            match repeat.growth("vmstat", "host", &[column]) {
+        for (source, of, column) in counters {
+            match repeat.growth(source, of, &[column]) {
                 Ok((grown, seconds)) => {
                     let rate = grown / seconds;
-                    seen.push((rate, format!("`{column}` grew by {rate:.1} a second")));
+                    let whose = if *of == "host" { String::new() } else { format!(" of `{of}`") };
+                    seen.push((rate, format!("`{column}`{whose} grew by {rate:.1} a second")));
                 }
                 Err(why) => missing = why,
             }

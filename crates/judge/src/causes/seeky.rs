@@ -1,5 +1,7 @@
-//! C-SEEKY: on a disk that it considers rotational, BFQ charges random queues for time instead of
-//! sectors (`bfq_bfqq_charge_time`, block/bfq-iosched.c).
+//! C-SEEKY: BFQ charges slow queues for time instead of sectors (`bfq_bfqq_charge_time`,
+//! block/bfq-iosched.c of 6.1 to 7.3): those whose turn took more than 20 ms and less than half of the
+//! largest budget, and those whose turn timed out with a third of their budget left. Random requests do
+//! that, on a disk of any kind; only on one that does not rotate requests of 32 KiB count as sequential.
 
 use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
@@ -13,27 +15,30 @@ use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-SEEKY",
-    what: "BFQ considers the disk rotational: queues with random requests are charged time instead of sectors, so that shares are shares of time.",
+    what: "BFQ charges queues whose turns are slow (more than 20 ms for less than half of the largest budget, or timed out) time instead of sectors, so that shares are shares of time. Random requests do that most on a disk that counts as rotational, small ones on any.",
     found_by: FoundBy::Suspicion,
-    fingerprint: "`queue/rotational` reads 1 (loop devices do by default), and groups with small random requests lost to others.",
-    confirm: "Set `queue/rotational` to 0: shares of bytes return where this was the cause.",
+    fingerprint: "Groups with small random requests lost to others, and `queue/rotational` reads 1 (loop devices do by default) or these requests are below 32 KiB.",
+    confirm: "Set `queue/rotational` to 0: shares of bytes return where this was the cause and random requests are of 32 KiB or more. Smaller ones count as random on any disk: make all groups' requests alike.",
     tests: &["rotational"],
     effects: &[
         PredictedEffect {
             of: &["rotational"],
             expect: Expect::Vanishes,
-            why: "sectors are charged instead of time",
+            why: "random requests of 32 KiB or more count as sequential",
         },
         PredictedEffect::unrelated(&["longer", "requests"]),
     ],
-    remedy: "`queue = { rotational = 0 }` for a disk that is not rotational.",
-    source: "block/bfq-iosched.c: bfq_bfqq_charge_time, BFQQ_SEEKY",
+    remedy: "`queue = { rotational = 0 }` for a disk that is not rotational, and random requests of 32 KiB or more.",
+    source: "block/bfq-iosched.c: bfq_bfqq_expire, bfq_bfqq_is_slow, bfq_bfqq_charge_time, BFQ_RQ_SEEKY (BFQQ_SECT_THR_NONROT, 64 sectors)",
 };
 
 const CODE: &str = ENTRY.code;
 
 /// Bytes that a disk reads sequentially in the time of one seek, roughly.
 const LONG_RUN: f64 = 1_048_576.0;
+
+/// Random requests below this size count as such on a disk of any kind (`BFQQ_SECT_THR_NONROT`).
+const SMALL: u64 = 32 << 10;
 
 /// Required part of the errors with the predicted sign, weighted by their size.
 const AGREES: f64 = 0.8;
@@ -57,7 +62,9 @@ pub(super) fn suspect(
     let agrees = fit.is_some_and(|fit| fit.agreeing() >= AGREES);
     match rotational.map(|text| text.trim()) {
         None => Suspicion::NotExamined(format!("{CODE}: `rotational` was not recorded")),
-        Some("0") => Suspicion::RuledOut(format!("{CODE}: `rotational` reads 0")),
+        Some("0") if !has_small_random_requests(subject) => Suspicion::RuledOut(format!(
+            "{CODE}: `rotational` reads 0, and no group is known to have random requests below 32 KiB"
+        )),
         Some(value) if !agrees => Suspicion::RuledOut(format!(
             "{CODE}: `rotational` reads {value}, but the groups with small random requests \
              are not those that lost"
@@ -65,9 +72,9 @@ pub(super) fn suspect(
         Some(value) => Suspicion::Fits(
             Cause {
                 code: CODE.to_owned(),
-                summary: "suspected: BFQ considers the disk rotational and divides time \
-                          instead of bytes"
-                    .to_owned(),
+                summary:
+                    "suspected: BFQ charges groups with small random requests time instead of bytes"
+                        .to_owned(),
                 evidence: vec![format!(
                     "`rotational` of {} reads {value}, and the groups with small random \
                      requests are those that lost",
@@ -78,6 +85,12 @@ pub(super) fn suspect(
             Strength::Weak,
         ),
     }
+}
+
+fn has_small_random_requests(subject: &Subject<'_>) -> bool {
+    let all = subject.trial.groups.iter().flat_map(|group| &group.workloads);
+    let mut random = all.filter(|workload| !workload.io.sequential);
+    random.any(|workload| workload.io.block_size.is_some_and(|size| size < SMALL))
 }
 
 /// Bytes that a rotational disk moves for a group in a fixed time, as far as its workloads are

@@ -25,14 +25,14 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-TAG-CAP",
     what: "BFQ lets a group hold no more than its weight's part of the request pool; a group with a higher demand waits in front of the scheduler, where weights do not apply.",
     found_by: FoundBy::Suspicion,
-    fingerprint: "A group keeps more than round(P w / sum w) requests outstanding (three quarters of that for writes), and the queue holds less than 0.8 of what the workloads keep outstanding by latency times rate, in a pool that has room. Or that rounding departs from P w / sum w by more than the margin, and the lightest groups are those that gain or lose.",
+    fingerprint: "A group keeps more than round(P w / sum w) requests outstanding (three quarters of that for direct writes while no queue is raised by low_latency, three eighths otherwise; each process has its own limit within its group), and the queue holds less than 0.8 of what the workloads keep outstanding by latency times rate, in a pool that has room. Or that rounding departs from P w / sum w by more than the margin, and the lightest groups are those that gain or lose.",
     confirm: "As many times the requests (`nr_requests`) as bring the lightest group's part above its iodepth, or a lower iodepth, or both where 2048 requests are too few: the error vanishes. The break is at N* = P w_min / (d w_mean).",
     tests: &["requests", "iodepth", "room"],
     // Nothing for `strict`: with one request in the device the others merge in the scheduler, which takes
     // tags from the pool too.
     effects: &[PredictedEffect::unrelated(&["longer", "rotational", "low-latency", "one-cpu"])],
     remedy: "Raise `nr_requests` to (iodepth + 1) x sum w / w_min (a third more for writes), or lower the iodepth.",
-    source: "76f1df88bbc2 (5.17): bfq_limit_depth; since 6.18 a group above the limit gets one request of the whole pool at a time and not one of each word (lib/sbitmap: shallow_depth)",
+    source: "block/bfq-iosched.c: bfq_limit_depth (76f1df88bbc2, 5.17), bfq_update_depths; lib/sbitmap.c: __map_depth_with_shallow (42e6c6ce03fd, 6.17 and 6.12.43): all groups above their limits share one place of the whole pool, the first, and not one of each word",
 };
 
 const CODE: &str = ENTRY.code;

@@ -12,7 +12,11 @@ const KNOWN: [(&str, &str, &str); 5] = [
     ("iosched/low_latency", "0", "raises queues that look interactive"),
     ("iosched/slice_idle", "8", "0 gives up service guarantees"),
     ("iosched/strict_guarantees", "1", "0 allows injection of other requests"),
-    ("rotational", "0", "charges time instead of bytes for random requests"),
+    (
+        "rotational",
+        "0",
+        "counts large random requests as random too, whose slow turns are charged as time",
+    ),
     ("wbt_lat_usec", "0", "throttles buffered writes"),
 ];
 

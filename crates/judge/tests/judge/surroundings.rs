@@ -99,7 +99,7 @@ fn possible_overrides_are_reported_and_void_nothing() {
     attributes.insert("wbt_lat_usec".to_owned(), "2000".to_owned());
     let trial = run.judge().trials.remove(0);
     let fact = trial.facts.iter().find(|fact| fact.fact == "heuristics").unwrap();
-    for said in ["rotational = 1 (charges time", "wbt_lat_usec = 2000 (throttles"] {
+    for said in ["rotational = 1 (counts large random", "wbt_lat_usec = 2000 (throttles"] {
         assert!(fact.evidence.contains(said), "{}", fact.evidence);
     }
     assert_eq!(trial.promises[0].verdict, Verdict::Kept);

@@ -72,14 +72,14 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
     },
     CauseEntry {
         code: "C-STACKED",
-        what: "The disk is stacked on others (dm, md), and passes requests on as they come: it has no scheduler that obeys weights.",
+        what: "The disk is stacked on others (dm, md) and has no scheduler that obeys weights: most such devices pass requests on as they come and can have none; multipath can have one.",
         found_by: FoundBy::ValidityCheck("stacked"),
         fingerprint: "The disk has `slaves`, and the scheduler that the knobs need is not active on it.",
         confirm: "The same groups on one of the disks below: shares follow the weights.",
         tests: &[],
         effects: &[],
-        remedy: "Weights on a disk that is not stacked, or iocost (io.weight of cgroup v2).",
-        source: "resctl-demo#254, where a stacked device had no scheduler to obey",
+        remedy: "Weights on a disk that is not stacked, iocost (io.weight of cgroup v2) of the disks below, or the scheduler of the multipath device itself.",
+        source: "resctl-demo#254, where a stacked device had no scheduler to obey; drivers/md/dm-mpath.c: DM_TYPE_REQUEST_BASED",
     },
     CauseEntry {
         code: "C-MERGED",
