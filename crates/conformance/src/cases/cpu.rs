@@ -184,6 +184,13 @@ pub(super) const CASES: &[Case] = &[
         "A group with cpu.idle gets less than a sibling of weight 1, the lightest.",
         quota_beside::idle_beside_light,
     ),
+    IDLE.documented_in("Documentation/admin-guide/cgroup-v2.rst, cpu.weight")
+        .needing(&[Need::OnV2("cpu"), Need::File("cpu.idle")])
+        .case(
+            "the-weight-of-an-idle-group-reads-0",
+            "cpu.weight of a group with cpu.idle shows as a 0.",
+            class::idle_weight,
+        ),
     IDLE.case(
         "idle-groups-share-equally",
         "Two groups with cpu.idle that are alone on a CPU get a half of it each.",

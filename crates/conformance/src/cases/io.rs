@@ -25,6 +25,17 @@ const IO: Topic = Topic::new(
         Need::FileBy("blkio.throttle.read_bps_device", "io.max"),
     ],
 );
+/// The counters of a v1 group that no scheduler makes.
+const V1_STAT: Topic = IO
+    .documented_in(
+        "Documentation/admin-guide/cgroup-v1/blkio-controller.rst, blkio.throttle.io_service_bytes",
+    )
+    .needing(&[
+        Need::OnV1("io"),
+        Need::Root,
+        Need::Loop,
+        Need::File("blkio.throttle.io_service_bytes"),
+    ]);
 const THROTTLE: Topic = IO.documented_in(
     "Documentation/admin-guide/cgroup-v2.rst, io.max; cgroup-v1/blkio-controller.rst, \
      Throttling/Upper limit policy",
@@ -167,8 +178,13 @@ pub(super) const CASES: &[Case] = &[
     ),
     IO.case(
         "stat-counts-what-was-read",
-        "The counters of a group grow by exactly what its processes have read.",
+        "The counters of a group grow by exactly what its processes have read, on v1 once some group has a limit for the disk.",
         stat::counts_own,
+    ),
+    V1_STAT.case(
+        "stat-counts-without-any-limit",
+        "The counters of a group of v1 grow by exactly what its processes have read from a disk for which no group has a limit.",
+        stat::counts_without_limit,
     ),
     IO.case(
         "stat-leaves-others-out",

@@ -89,6 +89,18 @@ fn judge_alone(windows: &[Window], unused: f64) -> Outcome {
     }
 }
 
+pub(super) fn idle_weight(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    fixture.make("a")?;
+    fixture.write("a", "cpu.weight", "300")?;
+    fixture.write("a", "cpu.idle", "1")?;
+    Ok(judge_idle_weight(fixture.number("a", "cpu.weight")?))
+}
+
+fn judge_idle_weight(weight: u64) -> Outcome {
+    let evidence = format!("cpu.weight 300, then cpu.idle 1: cpu.weight reads {weight}");
+    Outcome::holds(weight == 0, evidence)
+}
+
 /// The effective clamp of a task, from /proc/PID/sched, in 1/1024.
 pub(super) fn clamp(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
@@ -144,6 +156,13 @@ mod tests {
         assert_eq!(of(0.25, 0.75), Verdict::Broken);
         assert_eq!(of(0.05, 0.01), Verdict::Void, "others had it");
         assert_eq!(of(0.8, 0.2), Verdict::Undecided);
+    }
+
+    /// As on Linux 6.1 and 6.12.
+    #[test]
+    fn an_idle_group_with_a_weight_is_broken() {
+        assert_eq!(judge_idle_weight(0).verdict, Verdict::Kept);
+        assert_eq!(judge_idle_weight(1).verdict, Verdict::Broken);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Partitions of cgroup v2: exclusive CPUs.
 
 use assay_kernel::{Error, affinity};
+use assay_units::IdSet;
 use rustix::io::Errno;
 
 use crate::errno_name::errno_text;
@@ -18,7 +19,22 @@ fn with_partition(fixture: &Fixture, kind: &str) -> Result<(String, Vec<u16>, Ve
     fixture.make("a")?;
     let inside = fixture.start("a", "echo")?;
     let state = fixture.read("", "cpuset.cpus.partition")?;
-    Ok((state, affinity::allowed_cpus(inside.pid())?, affinity::allowed_cpus(outside.pid())?))
+    let cpus = (affinity::allowed_cpus(inside.pid())?, affinity::allowed_cpus(outside.pid())?);
+    dissolve(fixture, &[cpu])?;
+    Ok((state, cpus.0, cpus.1))
+}
+
+/// Gives the CPUs of the case's partition back before its groups are removed. Before `cpuset_css_killed` (kernel/cgroup/cpuset.c; 6.12.117 has it, 6.1.192
+/// not) the kernel does so some time after rmdir (`cpuset_css_offline`), when the next case may have begun.
+fn dissolve(fixture: &Fixture, cpus: &[u16]) -> Result<(), Error> {
+    fixture.write("", "cpuset.cpus.partition", "member")?;
+    let directory = fixture.directory("");
+    let Some(above) = directory.parent() else { return Ok(()) };
+    let is_back = || -> Result<bool, Error> {
+        let text = fixture.root().read_trimmed(above.join("cpuset.cpus.effective"))?;
+        Ok(text.parse::<IdSet>().is_ok_and(|set| cpus.iter().all(|cpu| set.contains(*cpu))))
+    };
+    fixture.wait_for(2.0, is_back).map(|_| ())
 }
 
 pub(super) fn root(fixture: &mut Fixture) -> Result<Outcome, Stop> {
@@ -55,11 +71,13 @@ pub(super) fn isolated(fixture: &mut Fixture) -> Result<Outcome, Stop> {
         fixture.write("", "cpuset.cpus.partition", kind)?;
         let state = fixture.read("", "cpuset.cpus.partition")?;
         if state != kind {
+            dissolve(fixture, pair)?;
             let why = format!("the kernel did not create the partition: `{state}`");
             return Ok(Outcome::void(why));
         }
         spread.push(cpus_used(fixture, pair[0])?);
     }
+    dissolve(fixture, pair)?;
     Ok(judge_isolated(spread[0], spread[1]))
 }
 

@@ -181,7 +181,7 @@ fn judge_kept_cache(reader: &Reader) -> Outcome {
 
 /// A group's limit applies to the total of its child groups.
 pub(super) fn binds_children(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make_parent("outer")?;
+    super::hog::make_whole(fixture, "outer")?;
     super::hog::limit(fixture, "outer", 48 * MIB)?;
     let mut probes = Vec::new();
     let mut got = Vec::new();

@@ -11,6 +11,9 @@ use crate::fixture::Fixture;
 use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
+/// Protection of a group: a little more than it holds. With the mount option memory_recursiveprot the kernel gives what a group above has beyond that to
+/// all below, the sibling as well (`effective_protection` of mm/page_counter.c).
+const PROTECTION: u64 = CACHE + CACHE / 16;
 /// Page cache of each group: more than the 16 MiB below which reclaim skips a group at first.
 const CACHE: u64 = 128 * MIB;
 /// What the hog takes at a time: much while there is a lot, then little, so that it is not killed.
@@ -119,11 +122,11 @@ fn available(fixture: &Fixture) -> Result<u64, Stop> {
 }
 
 pub(super) fn low(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(protects(&press(fixture, "memory.low", 2 * CACHE, true)?, "memory.low"))
+    Ok(protects(&press(fixture, "memory.low", PROTECTION, true)?, "memory.low"))
 }
 
 pub(super) fn min(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(protects(&press(fixture, "memory.min", 2 * CACHE, true)?, "memory.min"))
+    Ok(protects(&press(fixture, "memory.min", PROTECTION, true)?, "memory.min"))
 }
 
 /// The limit is a quarter of what the group holds; its sibling is below any.

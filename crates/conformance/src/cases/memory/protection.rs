@@ -6,7 +6,8 @@
 use assay_kernel::Error;
 
 use super::hog::{
-    MIB, cache, execute, limit, mib, refaults, refusals, scanned_for_machine, unless_short,
+    MIB, cache, execute, limit, make_whole, mib, refaults, refusals, scanned_for_machine,
+    unless_short,
 };
 use crate::fixture::Fixture;
 use crate::outcome::{Outcome, Stop};
@@ -56,7 +57,7 @@ fn press(
     protection: Option<&str>,
 ) -> Result<VictimCache, Error> {
     let (victim, hog) = (format!("{outer}/victim"), format!("{outer}/hog"));
-    fixture.make_parent(outer)?;
+    make_whole(fixture, outer)?;
     limit(fixture, outer, SHARED)?;
     fixture.make(&victim)?;
     fixture.make(&hog)?;
