@@ -49,6 +49,8 @@ mod tune;
 
 #[cfg(test)]
 mod replay_tests;
+#[cfg(test)]
+mod statements;
 
 pub use audit::{
     Metrics, WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest,

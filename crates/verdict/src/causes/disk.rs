@@ -150,6 +150,6 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         tests: &[],
         effects: &[],
         remedy: "Compare groups on the same disk only.",
-        source: "Each request queue has its own scheduler",
+        source: "block/elevator.c: each request queue has its own scheduler",
     },
 ];

@@ -27,7 +27,7 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
             why: "on one CPU weights are kept exactly",
         }],
         remedy: "More threads than CPUs, or fewer CPUs (`cpuset.cpus`).",
-        source: "A weight is a part of a queue; each CPU has its own queue",
+        source: "kernel/sched/fair.c: a weight is a part of a queue, and each CPU has its own",
     },
     CauseEntry {
         code: "C-CPU-ROOM",
