@@ -50,7 +50,7 @@ mod tune;
 #[cfg(test)]
 mod replay_tests;
 #[cfg(test)]
-mod statements;
+mod statements_tests;
 
 pub use audit::{
     Metrics, WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest,

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::host_lock::is_alone;
 use crate::own;
+use crate::tree::entries;
 
 /// Names and contents. Items without content have an empty one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -255,16 +256,6 @@ fn short(value: &str) -> String {
 
 fn mounts() -> String {
     fs::read_to_string("/proc/mounts").unwrap()
-}
-
-/// Contents of a directory, in order; empty if it does not exist.
-#[must_use]
-pub fn entries(directory: &Path) -> Vec<PathBuf> {
-    let Ok(listing) = fs::read_dir(directory) else { return Vec::new() };
-    // A device may disappear between listing and reading.
-    let mut paths: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
-    paths
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ mod tree;
 
 pub use fault::{Fault, Named, Outcome, keep};
 pub use host_lock::{HostLock, Need, host_alone, host_lock, is_quick, skip};
-pub use host_snapshot::{HostSnapshot, entries};
+pub use host_snapshot::HostSnapshot;
 pub use noise::Noise;
 pub use silent_fs::SilentFs;
 pub use test_loop::TestLoop;
-pub use tree::put;
+pub use tree::{entries, put};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 
-use crate::entries;
+use crate::tree::entries;
 
 /// Makes and removes them until it is dropped.
 #[derive(Debug)]

@@ -72,7 +72,7 @@ pub fn loop_device(number: u32) {
 
 /// Notes what the ledgers of a state directory name: after a restore nothing does.
 pub fn note_ledgers(state: &Path) {
-    for ledger in crate::entries(&state.join("ledger")) {
+    for ledger in crate::tree::entries(&state.join("ledger")) {
         let text = fs::read_to_string(ledger).unwrap_or_default();
         own().ledgers.extend(text.lines().map(str::to_owned));
     }

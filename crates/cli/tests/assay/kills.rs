@@ -283,7 +283,7 @@ impl Kills {
                     if run.has_ended() {
                         return false;
                     }
-                    sleep(Duration::from_micros(50));
+                    sleep(Duration::from_micros(200));
                 }
                 *pause
             }

@@ -280,6 +280,18 @@ fn cpu_weights_of_two_groups() {
 }
 
 #[test]
+fn cpu_weights_of_one_thread_beside_four() {
+    whole(&Smallest {
+        study: "cpu-weight-threads",
+        sizes: &[],
+        options: &["--repeats", "1", "--at-most", "2s"],
+        needs: &[Need::Controller("cpu"), Need::Controller("cpuset"), Need::Tool("fio")],
+        metrics: &[],
+        samples: &["cpu", "host_cpu"],
+    });
+}
+
+#[test]
 fn the_longest_wait_of_each_group() {
     let run = whole(&Smallest {
         study: "cpu-wait",

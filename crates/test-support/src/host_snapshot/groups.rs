@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::{HostSnapshot, entries, mounts};
+use super::{HostSnapshot, mounts};
 use crate::host_lock::is_alone;
 use crate::own;
+use crate::tree::entries;
 
 /// Substrings of names of writable files that are counters or commands: their content changes without being
 /// set.
@@ -53,7 +54,7 @@ impl HostSnapshot {
 
     fn take_group(&mut self, group: &Path) {
         self.note(group, String::new());
-        // Whoever makes groups, systemd or another test, switches controllers on in the root group.
+        // Other programs that make groups, systemd or another test, switch controllers on in the root group.
         let is_shared = |path: &Path| path.ends_with("cgroup.subtree_control") && !is_alone();
         let settings = entries(group).into_iter().filter(|path| is_setting(path));
         for path in settings.filter(|path| own::has(&path.to_string_lossy()) || !is_shared(path)) {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{HostSnapshot, entries};
+use super::HostSnapshot;
+use crate::tree::entries;
 
 /// Folders of settings. Files in there that change by themselves are excluded below.
 const FOLDERS: [&str; 6] = [
