@@ -54,7 +54,7 @@ fn the_kernel_takes_the_programs_for_disks_and_for_groups_that_contend() {
 /// Where BFQ is a module its structures are not among the kernel's types.
 #[test]
 fn the_kernel_takes_the_programs_for_bfq() {
-    let Some(_lock) = host_lock("eBPF programs", &[Need::Controller("blkio")]) else { return };
+    let Some(_lock) = host_lock("eBPF programs", &[Need::Controller("io")]) else { return };
     load(&[(BFQ, "bfq"), (BFQ_MANY, "bfq_many")]);
 }
 

@@ -284,7 +284,7 @@ fn cpu_weights_of_one_thread_beside_four() {
     whole(&Smallest {
         study: "cpu-weight-threads",
         sizes: &[],
-        options: &["--repeats", "1", "--at-most", "2s"],
+        options: &["--at-most", "2s"],
         needs: &[Need::Controller("cpu"), Need::Controller("cpuset"), Need::Tool("fio")],
         metrics: &[],
         samples: &["cpu", "host_cpu"],
