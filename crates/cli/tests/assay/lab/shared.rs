@@ -161,9 +161,9 @@ pub(super) fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").canonicalize().unwrap()
 }
 
-/// What a script is called with. The program is started often, and its pages are read through 9p, which does not cache.
-pub(super) const ARGUMENTS: &str =
-    "assay=/run/assay-program scripts=$2\nstrip -o $assay \"$1\" || cp \"$1\" $assay\n";
+/// What a script is called with. The program is started often, and its pages are read through 9p, which does not cache;
+/// `assay-load` stays where it is.
+pub(super) const ARGUMENTS: &str = "assay=/run/assay-program scripts=$2 PATH=${1%/*}:$PATH\nstrip -o $assay \"$1\" || cp \"$1\" $assay\n";
 
 /// `part NAME COMMAND...` runs a command and frames its output, and marks what it says on stderr.
 const PARTS: &str = r#"
