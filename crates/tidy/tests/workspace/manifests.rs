@@ -107,8 +107,9 @@ fn the_load_generators_have_the_versions_lints_and_profiles_of_the_product() {
     }
     let (ours, theirs) = (&ours["profile"]["dev"], &theirs["profile"]["dev"]);
     assert_eq!(ours["debug"], theirs["debug"]);
-    for (name, profile) in ours["package"].as_table().unwrap() {
-        assert_eq!(Some(profile), theirs["package"].get(name), "{name}");
+    let ours = &ours["package"];
+    for (name, profile) in theirs["package"].as_table().unwrap() {
+        assert!(name.starts_with("assay-") || ours.get(name) == Some(profile), "{name}");
     }
 }
 
