@@ -19,7 +19,7 @@ use assay_kernel::{Error, Root, process};
 use assay_units::Bytes;
 use tempfile::TempDir;
 
-use assay_test_support::{HostSnapshot, entries, skip};
+use assay_test_support::{HostSnapshot, entries, own, skip};
 use place::{group_for_tests, host_lock};
 
 const MIB: u64 = 1 << 20;
@@ -33,6 +33,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
+        own::folder(work.path());
         let ledger = Ledger::begin(&work.path().join("state"), "test").unwrap();
         Self { work, ledger, root: Root::real() }
     }
@@ -54,6 +55,7 @@ impl Bench {
     }
 
     fn restore(mut self, before: &HostSnapshot) {
+        own::note_ledgers(&self.work.path().join("state"));
         assert_eq!(self.ledger.restore(&self.root), []);
         assert!(self.ledger.finish().unwrap());
         HostSnapshot::assert_same(before, "restored");
