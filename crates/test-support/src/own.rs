@@ -16,6 +16,8 @@ use tempfile::TempPath;
 #[derive(Debug, Default)]
 struct Own {
     processes: BTreeSet<u32>,
+    /// How much of the file of numbers is in there.
+    noted: u64,
     folders: Vec<PathBuf>,
     /// Numbers of loop devices.
     loops: BTreeSet<u32>,
@@ -96,11 +98,15 @@ pub fn has(path: &str) -> bool {
 }
 
 fn has_process(number: u32) -> bool {
-    if number == std::process::id() || own().processes.contains(&number) {
-        return true;
+    let mut own = own();
+    // A snapshot asks for hundreds of paths.
+    let length = fs::metadata(numbers()).map_or(0, |file| file.len());
+    if length != own.noted {
+        let noted = fs::read_to_string(numbers()).unwrap_or_default();
+        own.processes.extend(noted.lines().filter_map(|line| line.parse::<u32>().ok()));
+        own.noted = length;
     }
-    let noted = fs::read_to_string(numbers()).unwrap_or_default();
-    noted.lines().any(|line| line.parse() == Ok(number))
+    number == std::process::id() || own.processes.contains(&number)
 }
 
 /// The process numbers in names such as `assay-exec-123`, `assay-disk-123.img` or `theirs-123`.

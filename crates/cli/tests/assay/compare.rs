@@ -26,10 +26,10 @@ fn run_into(bench: &Bench, study: &Path, name: &str, more: &[&str]) -> PathBuf {
 
 #[test]
 fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
-    let Some(bench) = Bench::alone("comparing runs") else { return };
+    let Some(bench) = Bench::on_host("comparing runs") else { return };
     let study = |name: &str, text: &str| bench.write(name, text);
     // One repeat gives no scatter.
-    let text = Weights { groups: 2, at_most: "3 s", ..Weights::small() }.text();
+    let text = Weights { groups: 2, at_most: "1 s", ..Weights::small() }.text();
     let text = text.replace("repeats = 1", "repeats = 4");
     let weights = text.replace("[100, 200, 400, 800]", "[100, 800]");
     let even = text.replace("[100, 200, 400, 800]", "[100, 100]");
@@ -105,12 +105,12 @@ fn refuses_what_cannot_be_read(bench: &Bench, a: &Path, b: &Path) {
 
 #[test]
 fn two_levels_are_interleaved_and_compared_in_pairs() {
-    let Some(bench) = Bench::alone("interleaved levels") else { return };
+    let Some(bench) = Bench::on_host("interleaved levels") else { return };
     let text = Weights { groups: 2, ..Weights::small() }.text();
     let text = text.replace("count = 2", "count = \"{groups}\"") + "[factors]\ngroups = [8]\n";
     bench.write("study.toml", &text);
     let words = ["--interleaved", "study.toml", "--set", "groups=2", "--set", "groups=4"];
-    let more = ["--repeats", "2", "--at-most", "2s", "--out", "run"];
+    let more = ["--repeats", "2", "--at-most", "1s", "--out", "run"];
     let (ended, document) = compare(&bench, &[&words[..], &more[..]].concat());
     assert_eq!(document["paired"], true, "{}", ended.stderr);
     assert_eq!(document["trials"][0]["a_factors"]["groups"], 2);

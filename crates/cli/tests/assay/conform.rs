@@ -116,7 +116,7 @@ fn conform_killed_at_any_instant_is_restored() {
 
 #[test]
 fn network_cases_leave_no_hierarchy_or_device() {
-    let Some(bench) = Bench::alone("conformance of net_cls and net_prio") else { return };
+    let Some(bench) = Bench::on_host("conformance of net_cls and net_prio") else { return };
     let before = networks();
     let ended = bench.assay(["conform", "net_cls", "net_prio", "--json"]);
     bench.assert_host_is_as_before("after conform");

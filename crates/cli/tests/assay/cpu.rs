@@ -13,7 +13,7 @@ use assay_test_support::{Need, skip};
 const NEEDS: [Need; 3] = [Need::Tool("fio"), Need::Controller("cpu"), Need::Controller("cpuset")];
 
 /// One repeat is enough for what is always void, and for what is promised.
-const BRIEF: [&str; 4] = ["--repeats", "1", "--at-most", "3s"];
+const BRIEF: [&str; 4] = ["--repeats", "1", "--at-most", "2s"];
 
 /// Runs a shipped study and returns its verdict, which agrees with the exit code.
 fn verdict(bench: &Bench, study: &str, more: &[&str]) -> Value {
@@ -57,7 +57,7 @@ fn numbers(promise: &Value, key: &str) -> Vec<f64> {
 #[test]
 fn weights_divide_one_cpu_or_the_verdict_has_a_reason() {
     let Some(bench) = Bench::alone_with("CPU weights", &NEEDS) else { return };
-    let verdict = verdict(&bench, "cpu-weight", &["--set", "groups=4", "--at-most", "5s"]);
+    let verdict = verdict(&bench, "cpu-weight", &["--set", "groups=4", "--at-most", "3s"]);
     assert_never_broken(&verdict);
     let promise = promises(&verdict)[0];
     assert_eq!(numbers(promise, "knob"), [100.0, 200.0, 400.0, 800.0]);
@@ -118,7 +118,7 @@ fn a_promised_share_is_limited_to_what_the_threads_can_use() {
 #[test]
 fn a_quota_binds_or_the_verdict_has_a_reason() {
     let Some(bench) = Bench::alone_with("a CPU quota", &NEEDS[..2]) else { return };
-    let options = ["--set", "quota=4000 100000", "--at-most", "5s"];
+    let options = ["--set", "quota=4000 100000", "--at-most", "3s"];
     let verdict = verdict(&bench, "cpu-quota", &options);
     assert_never_broken(&verdict);
     for promise in promises(&verdict) {

@@ -43,7 +43,7 @@ fn binding<'d>(document: &'d Value, knob: &str) -> &'d str {
 
 #[test]
 fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
-    let Some(bench) = Bench::alone("exec: memory binds") else { return };
+    let Some(bench) = Bench::on_host("exec: memory binds") else { return };
     let limits = ["--set", "memory.max=16M", "--set", "cpu.max=max"];
     let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", HOG]].concat());
     let found = document(&ended);
@@ -57,7 +57,7 @@ fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
 
 #[test]
 fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
-    let Some(bench) = Bench::alone("exec: a quota binds") else { return };
+    let Some(bench) = Bench::on_host("exec: a quota binds") else { return };
     let limits = ["--set", "memory.max=256M", "--set", "cpu.max=5000 100000"];
     let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", SPIN]].concat());
     ended.assert_code(0);
@@ -70,7 +70,7 @@ fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
 
 #[test]
 fn both_limits_bind_and_each_has_its_line() {
-    let Some(bench) = Bench::alone("exec: both bind") else { return };
+    let Some(bench) = Bench::on_host("exec: both bind") else { return };
     let script = format!("{HOG}; {SPIN}");
     let limits = ["--set", "memory.max=16M", "--set", "cpu.max=5000 100000"];
     let ended = exec(&bench, &[&limits[..], &["--", "sh", "-c", &script]].concat());

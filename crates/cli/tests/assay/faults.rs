@@ -29,7 +29,7 @@ fn scheduler_of(run: &Path) -> Option<PathBuf> {
 
 #[test]
 fn a_scheduler_switched_off_mid_run_is_ranked_first() {
-    let Some(bench) = Bench::alone("a scheduler switched off") else { return };
+    let Some(bench) = Bench::on_host("a scheduler switched off") else { return };
     let study = Weights { at_most: "5 s", ..Weights::small() };
     let mut running = bench.start(&bench.write("study.toml", &study.text()), &[]);
     running.wait_until("the window", |run| run.says("run"));
@@ -56,7 +56,7 @@ fn cached() -> Weights {
 
 #[test]
 fn reading_from_the_page_cache_is_ranked_first_and_explained() {
-    let Some(bench) = Bench::alone("the page cache instead of the disk") else { return };
+    let Some(bench) = Bench::on_host("the page cache instead of the disk") else { return };
     let ended = bench.run(&bench.write("study.toml", &cached().text()), &[]);
     ended.assert_code(3);
     assert_eq!(first_cause(&bench.out()), "C-PAGE-CACHE");

@@ -30,7 +30,7 @@ fn groups(bench: &Bench, arguments: &[&str]) -> (i32, String, String) {
 
 #[test]
 fn a_group_is_listed_with_its_processes_knobs_and_use() {
-    let Some(bench) = Bench::alone("groups beside exec") else { return };
+    let Some(bench) = Bench::on_host("groups beside exec") else { return };
     let run = limited(&bench);
     let (code, text, _) = groups(&bench, &["--json"]);
     assert_eq!(code, 0);

@@ -45,7 +45,7 @@ fn assert_derived(run: &Path, count: usize) {
 
 #[test]
 fn the_shipped_job_file_runs_on_four_partitions() {
-    let Some(bench) = Bench::alone("the shipped job file") else { return };
+    let Some(bench) = Bench::on_host("the shipped job file") else { return };
     // Unchanged except for its size.
     shipped_with(&bench, "io-weight-job.fio", &[("size=1G", "size=24M")]);
     let study = shipped_with(&bench, "io-weight-job.toml", &[("\"5.5 GiB\"", "\"176 MiB\"")]);
@@ -61,7 +61,7 @@ fn the_shipped_job_file_runs_on_four_partitions() {
 
 #[test]
 fn a_job_file_of_the_user_is_left_untouched() {
-    let Some(bench) = Bench::alone("a job file of the user") else { return };
+    let Some(bench) = Bench::on_host("a job file of the user") else { return };
     let study = Weights {
         disk: loop_disk_with_ext4(64, 2),
         groups: 2,
@@ -80,7 +80,7 @@ fn a_job_file_of_the_user_is_left_untouched() {
 
 #[test]
 fn a_job_file_is_a_study_in_one_line() {
-    let Some(bench) = Bench::alone("a job file in one line") else { return };
+    let Some(bench) = Bench::on_host("a job file in one line") else { return };
     let job_file = bench.write("mine.fio", JOB_FILE);
     let checked = bench.assay(["check".as_ref(), job_file.as_os_str()]);
     checked.assert_code(0);

@@ -39,7 +39,7 @@ fn on_v1_it_is_refused_with_the_reason_and_the_guest_that_can() {
 fn on_v2_a_protected_group_keeps_its_memory_or_the_verdict_has_a_reason() {
     let needs =
         [Need::Loop, Need::Tool("fio"), Need::Tool("mkfs.ext4"), Need::Controller("memory")];
-    let Some(bench) = Bench::alone_with("memory protection", &needs) else { return };
+    let Some(bench) = Bench::with("memory protection", &needs) else { return };
     if memory_is_on_v1(&bench) {
         return skip("memory protection", "the controller `memory` is on v1 here");
     }

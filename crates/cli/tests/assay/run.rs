@@ -70,9 +70,9 @@ fn verdict_of(ended: &Ended, folder: &Path) -> Value {
 
 #[test]
 fn the_shipped_study_gives_a_verdict_and_restores_the_host() {
-    let Some(bench) = Bench::alone("the shipped study") else { return };
+    let Some(bench) = Bench::on_host("the shipped study") else { return };
     let ended =
-        bench.run(Path::new("io-weight"), &["--set", "groups=4", "--at-most", "4s", "--json"]);
+        bench.run(Path::new("io-weight"), &["--set", "groups=4", "--at-most", "2s", "--json"]);
     bench.assert_host_is_as_before("after the run");
     assert_recomputed(&bench);
     let verdict = verdict_of(&ended, &bench.out());
@@ -94,7 +94,7 @@ fn the_shipped_study_gives_a_verdict_and_restores_the_host() {
 
 #[test]
 fn every_value_of_a_factor_is_a_trial_with_its_own_verdict() {
-    let Some(bench) = Bench::alone("two trials") else { return };
+    let Some(bench) = Bench::on_host("two trials") else { return };
     let study = Weights { disk: crate::study::loop_disk(64), ..Weights::small() };
     let text =
         study.text().replace("count = 4", "count = \"{groups}\"") + "[factors]\ngroups = [8]\n";
@@ -115,7 +115,7 @@ fn every_value_of_a_factor_is_a_trial_with_its_own_verdict() {
 
 #[test]
 fn groups_inside_groups_are_judged_at_the_outer_level() {
-    let Some(bench) = Bench::alone("nested groups") else { return };
+    let Some(bench) = Bench::on_host("nested groups") else { return };
     let inner = "[[groups.groups]]\nname = \"inner\"\ncount = 2\n\
                  knobs = { \"io.weight\" = [100, 300] }\nrun = \"reader\"\n[workloads.reader]";
     let text = Weights { groups: 2, ..Weights::small() }

@@ -54,7 +54,7 @@ fn check(verdict: &Value) -> Value {
 
 #[test]
 fn settings_hold_during_the_window_and_are_restored_after_it() {
-    let Some(bench) = Bench::alone_with("settings of the host", &NEEDS) else { return };
+    let Some(bench) = Bench::with("settings of the host", &NEEDS) else { return };
     let study = bench.write("settings.toml", STUDY);
     let ratio = vm("dirty_ratio");
     let mut running = bench.start(&study, &["--at-most", "2s", "--json"]);
@@ -85,7 +85,7 @@ fn settings_hold_during_the_window_and_are_restored_after_it() {
 
 #[test]
 fn a_setting_changed_by_others_mid_run_voids_and_is_restored() {
-    let Some(bench) = Bench::alone_with("drift of a setting", &NEEDS) else { return };
+    let Some(bench) = Bench::with("drift of a setting", &NEEDS) else { return };
     let study = bench.write("settings.toml", STUDY);
     let mut running = bench.start(&study, &["--json"]);
     running.wait_until("the window", |run| run.says("run"));

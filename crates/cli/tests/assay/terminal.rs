@@ -165,8 +165,8 @@ fn assert_clean(shown: &str, written: &str) {
 #[test]
 fn a_run_on_a_terminal_draws_bars_and_leaves_only_its_table() {
     let test = "a run draws on a terminal";
-    let Some(bench) = Bench::alone(test).filter(|_| has_setsid(test)) else { return };
-    let mut terminal = run(&bench, "6 s", 80, "C.UTF-8");
+    let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
+    let mut terminal = run(&bench, "3 s", 80, "C.UTF-8");
     let shown = terminal.wait_for("bars", |shown| {
         shown.contains("task4 ") && shown.contains('\u{2502}') && shown.contains("proportional")
     });
@@ -245,7 +245,7 @@ command = ["sh", "-c", "trap '' INT; while :; do sleep 1; done"]
 fn a_terminal_of_forty_columns_without_utf_8_shows_ascii_and_follows_its_size() {
     let test = "a run on a narrow terminal";
     let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
-    let mut terminal = run(&bench, "8 s", 80, "C");
+    let mut terminal = run(&bench, "4 s", 80, "C");
     terminal.wait_for("bars", |shown| shown.contains("task4 ") && shown.contains('|'));
     terminal.resize(60, 40);
     let shown = terminal.wait_for("a narrow picture", |shown| {

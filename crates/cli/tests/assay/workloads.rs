@@ -29,7 +29,7 @@ fn with_generators(test: &str, needs: &[Need]) -> Option<Bench> {
         skip(test, "assay-load was not built: cd loadgen && cargo build");
         return None;
     }
-    Bench::alone_with(test, needs)
+    Bench::with(test, needs)
 }
 
 fn run(bench: &Bench, text: &str) -> (Ended, Value) {
@@ -97,7 +97,7 @@ fn generators_and_commands_start_at_one_barrier_and_their_metrics_are_recorded()
 #[test]
 fn preparations_run_in_the_same_directory_which_is_empty_in_every_repeat() {
     let needs = [Need::Loop, Need::Tool("mkfs.ext4"), Need::Controller("cpu")];
-    let Some(bench) = Bench::alone_with("preparations", &needs) else { return };
+    let Some(bench) = Bench::with("preparations", &needs) else { return };
     let text = study(
         "repeats = 2\nat_most = \"20 s\"",
         EXT4,
@@ -124,7 +124,7 @@ fn preparations_run_in_the_same_directory_which_is_empty_in_every_repeat() {
 
 #[test]
 fn a_failed_preparation_prevents_the_window() {
-    let Some(bench) = Bench::alone_with("a failed preparation", &[Need::Controller("cpu")]) else {
+    let Some(bench) = Bench::with("a failed preparation", &[Need::Controller("cpu")]) else {
         return;
     };
     let text = study(
@@ -143,7 +143,7 @@ fn a_failed_preparation_prevents_the_window() {
 
 #[test]
 fn a_workload_can_start_after_another_and_the_last_ends_the_window() {
-    let Some(bench) = Bench::alone_with("one after another", &[Need::Controller("cpu")]) else {
+    let Some(bench) = Bench::with("one after another", &[Need::Controller("cpu")]) else {
         return;
     };
     let text = study(
@@ -170,7 +170,7 @@ fn a_workload_can_start_after_another_and_the_last_ends_the_window() {
 
 #[test]
 fn a_missing_program_is_refused_before_anything_is_changed() {
-    let Some(bench) = Bench::alone_with("a program that is not there", &[]) else { return };
+    let Some(bench) = Bench::with("a program that is not there", &[]) else { return };
     let text = study(
         "repeats = 1\nat_most = \"2 s\"",
         "",
@@ -217,7 +217,7 @@ fn stressapptest_runs_unchanged_and_its_single_node_is_reported() {
         skip(test, "stressapptest is not installed: apt-get install stressapptest");
         return;
     }
-    let Some(bench) = Bench::alone_with(test, &[Need::Controller("cpu")]) else { return };
+    let Some(bench) = Bench::with(test, &[Need::Controller("cpu")]) else { return };
     let text = study(
         "repeats = 1\nat_most = \"25 s\"",
         "",

@@ -41,9 +41,9 @@ place() { # a study of placement, and its options
     "$assay" run "$@" --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
         { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
 }
-part misplaced place numa-misplaced --repeats 3 --at-most 2s
-part placement place numa-placement --set program=streamcluster --set balancing=0 \
-    --set "memory=first touch,interleave:0-1,bind:1" --repeats 3 --at-most 2s
+part misplaced place numa-misplaced --repeats 1 --at-most 2s
+part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
+    --set "memory=first touch,interleave:0-1,bind:1" --repeats 1 --at-most 3s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
     --repeats 3 --at-most 4s
 part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
