@@ -58,7 +58,7 @@ fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
 #[test]
 fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
     let Some(bench) = Bench::on_host("exec: a quota binds") else { return };
-    let limits = ["--set", "memory.max=256M", "--set", "cpu.max=5000 100000"];
+    let limits = ["--set", "memory.max=256M", "--set", "cpu.max=2000 100000"];
     let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", SPIN]].concat());
     ended.assert_code(0);
     let found = document(&ended);
@@ -72,10 +72,10 @@ fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
 fn both_limits_bind_and_each_has_its_line() {
     let Some(bench) = Bench::on_host("exec: both bind") else { return };
     let script = format!("{HOG}; {SPIN}");
-    let limits = ["--set", "memory.max=16M", "--set", "cpu.max=5000 100000"];
+    let limits = ["--set", "memory.max=16M", "--set", "cpu.max=2000 100000"];
     let ended = exec(&bench, &[&limits[..], &["--", "sh", "-c", &script]].concat());
     ended.assert_code(0);
-    for knob in ["memory.max 16 MiB", "cpu.max 5000 100000"] {
+    for knob in ["memory.max 16 MiB", "cpu.max 2000 100000"] {
         let line = ended.stderr.lines().find(|line| line.starts_with(knob)).unwrap_or_default();
         assert!(line.contains("  bound: "), "{knob}:\n{}", ended.stderr);
     }

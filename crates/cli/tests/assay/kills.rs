@@ -279,11 +279,11 @@ impl Kills {
         let pause = match when {
             When::Time(pause) => *pause,
             When::After { marks, pause } => {
-                while Progress::look(&self.bench, run.out()).marks() < first + marks {
+                while Progress::count_marks(&self.bench, run.out()) < first + marks {
                     if run.has_ended() {
                         return false;
                     }
-                    sleep(Duration::from_micros(200));
+                    sleep(Duration::from_micros(500));
                 }
                 *pause
             }

@@ -16,7 +16,7 @@ const FOLDERS: [&str; 6] = [
 ];
 
 /// Single settings.
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     "/proc/sys/kernel/numa_balancing",
     "/proc/sys/kernel/sched_rt_period_us",
     "/proc/sys/kernel/sched_rt_runtime_us",
@@ -31,6 +31,8 @@ const FILES: [&str; 14] = [
     "/proc/sys/kernel/threads-max",
     "/sys/devices/system/cpu/smt/control",
     "/sys/devices/system/cpu/online",
+    // vm.swappiness by another name.
+    "/sys/fs/cgroup/memory/memory.swappiness",
 ];
 
 /// Files that show the last command or a counter, or are expensive to read.

@@ -52,6 +52,14 @@ impl Progress {
         self.events.len() + self.lines() + usize::from(self.begun) + usize::from(self.ended)
     }
 
+    /// The same without a look at what the lines say: a work is polled while it runs.
+    pub(super) fn count_marks(bench: &Bench, out: &Path) -> usize {
+        let lines = |text: &str| text.matches('\n').count();
+        let events = fs::read_to_string(out.join("events.jsonl")).unwrap_or_default();
+        let files = ["begun", "ended"].iter().filter(|name| out.join(name).exists()).count();
+        lines(&events) + ledger_text(bench).map_or(0, |text| lines(&text)) + files
+    }
+
     /// The lines of the ledger.
     pub(super) fn lines(&self) -> usize {
         self.ledger.as_ref().map_or(0, Vec::len)
@@ -84,11 +92,14 @@ fn is_over(event: &str) -> bool {
     ["window is over", "stop workloads", "repeat is over"].contains(&event)
 }
 
-fn ledger(bench: &Bench) -> Option<Vec<String>> {
+fn ledger_text(bench: &Bench) -> Option<String> {
     let files = entries(&bench.path("state/ledger"));
     let file = files.iter().find(|path| path.extension().is_some_and(|kind| kind == "jsonl"))?;
     // It may be removed between the two reads.
-    let text = fs::read_to_string(file).ok()?;
+    fs::read_to_string(file).ok()
+}
+
+fn ledger(bench: &Bench) -> Option<Vec<String>> {
     let kind = |line: &str| line.split('"').nth(1).unwrap_or_default().to_owned();
-    Some(text.lines().map(kind).collect())
+    Some(ledger_text(bench)?.lines().map(kind).collect())
 }
