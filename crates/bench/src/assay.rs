@@ -59,20 +59,6 @@ impl Assay {
         Ok((out, manifest))
     }
 
-    /// Calibrates the disk of a study; the run folder is `name`.
-    pub(crate) fn calibrate(&self, name: &str, study: &str) -> Result<(), Failure> {
-        let file = self.folder.join(format!("{name}.toml"));
-        write(&file, study)?;
-        let mut command = Command::new(&self.program);
-        command.arg("predict").arg(&file).args(["--calibrate", "--json"]);
-        command.arg("--out").arg(self.folder.join(name));
-        let (status, output) = self.call(&mut command, name)?;
-        match status.code() {
-            Some(code) if JUDGED.contains(&code) => Ok(()),
-            _ => Err(Failure::Failed(format!("`assay predict` ended with {status}: {output}"))),
-        }
-    }
-
     /// Writes the report of a recorded run; returns the duration of the process.
     pub(crate) fn report(&self, run: &Path) -> Result<Duration, Failure> {
         let mut command = Command::new(&self.program);

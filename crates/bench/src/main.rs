@@ -28,7 +28,6 @@ mod pairs;
 mod parsec;
 mod peer_programs;
 mod peers;
-mod predict;
 mod report_time;
 mod requests;
 mod sampling;
@@ -55,7 +54,6 @@ use crate::bias::Resource;
 use crate::failure::Failure;
 use crate::figure::{Figure, table};
 use crate::idle_wait::HostLock;
-use crate::predict::Campaign;
 
 /// Measure start skew, sampling cost, report time and observer effect on this host
 ///
@@ -82,15 +80,9 @@ struct Arguments {
     /// Measure only this part
     #[arg(long, value_name = "WHAT")]
     only: Option<Part>,
-    /// Configurations to predict and run; a family has five, which differ in the number of groups
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
-    configs: u32,
-    /// Seconds of each configuration (6 unless given), or of each run with and without a cause (what each takes to be decided)
+    /// Seconds of each run with and without a cause; what each takes to be decided unless given
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(3..))]
     seconds: Option<u64>,
-    /// Seed of the configurations
-    #[arg(long, value_name = "N", default_value_t = 20261121)]
-    seed: u64,
     /// Begin no run of `blame` or `causes` that would end later than this many seconds
     #[arg(long, value_name = "S")]
     at_most: Option<u64>,
@@ -100,9 +92,6 @@ struct Arguments {
     /// Keep the runs of `causes` in this folder; those that are there already are judged again instead of made
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Only configurations inside the model's validated range
-    #[arg(long)]
-    inside: bool,
 }
 
 /// A part of the bench.
@@ -124,8 +113,6 @@ enum Part {
     Sampling,
     /// fio, chase and graph500 with and without the sampler; only on request
     Equivalence,
-    /// Predictions compared with their runs; only on request
-    Predict,
     /// Creating, setting, reading and removing groups
     Groups,
     /// `assay audit`: a snapshot of a thousand groups, and watching 256; only on request
@@ -260,15 +247,6 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
         return figures;
     }
     let assay = Assay::new(&arguments.assay, folder.path())?;
-    if arguments.only == Some(Part::Predict) {
-        let campaign = Campaign {
-            configurations: arguments.configs as usize,
-            seconds: arguments.seconds.unwrap_or(predict::SECONDS),
-            seed: arguments.seed,
-            inside: arguments.inside,
-        };
-        return predict::measure(&assay, folder.path(), campaign, &progress);
-    }
     all(&assay, &arguments.assay, &Extent::new(arguments), folder.path())
 }
 

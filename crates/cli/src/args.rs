@@ -68,8 +68,6 @@ pub(crate) enum Command {
     Groups(command::groups::GroupsArguments),
     /// Restore the host after a killed run
     Restore(command::restore::RestoreArguments),
-    /// Predict which promises will hold, before measuring
-    Predict(command::predict::PredictArguments),
     /// Run a study on many hosts through Slurm, and merge the runs
     #[command(subcommand)]
     Fleet(command::fleet::FleetCommand),

@@ -117,7 +117,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("restore", &[("assay restore", "restore what a killed run left behind")]),
-    ("predict", &[("assay predict io-weight --set groups=8", "which promises will hold")]),
     (
         "fleet run",
         &[("assay fleet run io-weight --hosts node[1-4] --shared /shared/runs", "on four hosts")],

@@ -63,7 +63,6 @@ fn run(command: &Command) -> ExitCode {
         Command::Audit(arguments) => end(command::audit::run(arguments)),
         Command::Blame(arguments) => end(command::blame::run(arguments)),
         Command::Groups(arguments) => end(command::groups::run(arguments)),
-        Command::Predict(arguments) => end(command::predict::run(arguments)),
         Command::Restore(arguments) => end(command::restore::run(arguments)),
         Command::Fleet(command) => end(command::fleet::run(command)),
         Command::Lab(command) => end(command::lab::run(command)),

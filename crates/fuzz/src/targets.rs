@@ -10,7 +10,7 @@ mod texts;
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 27] = [
+pub const TARGETS: [Target; 24] = [
     Target {
         name: "audit",
         corpus: &["crates/fuzz/corpus/audit"],
@@ -135,27 +135,6 @@ pub const TARGETS: [Target; 27] = [
         ending: ".json",
         words: &["\"found\"", "\"none_keeps\"", "\"settings\"", "\"search\"", "null", "1e308"],
         reader: outcomes::tune,
-    },
-    Target {
-        name: "prediction",
-        corpus: &["crates/fuzz/corpus/prediction"],
-        ending: ".json",
-        words: &["\"measured\"", "\"groups\"", "\"knees\"", "\"share\"", "null", "1e308", "{}"],
-        reader: outcomes::prediction,
-    },
-    Target {
-        name: "score",
-        corpus: &["crates/fuzz/corpus/score"],
-        ending: ".json",
-        words: &["\"trials\"", "\"promises\"", "\"rate\"", "\"void\"", "null", "1e308"],
-        reader: outcomes::scored,
-    },
-    Target {
-        name: "calibration",
-        corpus: &["crates/fuzz/corpus/calibration"],
-        ending: ".json",
-        words: &["\"taken\"", "\"randread\"", "\"write\"", "\"bfq\"", "0.0", "1e-320", "null"],
-        reader: outcomes::calibration,
     },
     Target {
         name: "conformance",

@@ -11,14 +11,6 @@ use assay_run_folder::TrialRecord;
 /// The part of the pool that a group with direct writes may use while no queue is raised.
 pub const WRITER_PART: f64 = 0.75;
 
-/// Requests that a group may hold of `pool` for its `weight` out of the sum `all`, rounded to
-/// nearest as the kernel does; 0 where its part is less than half a request, though one still
-/// passes at a depth of one.
-#[must_use]
-pub fn request_cap(pool: f64, weight: f64, all: f64) -> f64 {
-    (pool * weight / all).round()
-}
-
 /// Demand and cap of one group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cap {
@@ -26,9 +18,10 @@ pub struct Cap {
     pub group: usize,
     /// Requests that its workloads keep outstanding; those that merge while waiting count once.
     pub demand: f64,
-    /// Requests that it may hold.
+    /// Requests that it may hold: that part, rounded to nearest as the kernel does. 0 where it is less than half a
+    /// request, though one still passes at a depth of one.
     pub cap: f64,
-    /// Its part of the pool, of which that is the whole number.
+    /// Its part of the pool.
     pub part: f64,
 }
 
@@ -79,8 +72,8 @@ pub fn group_caps<'n>(
             writes |= io.writes;
         }
         let part = if writes { WRITER_PART } else { 1.0 };
-        let cap = request_cap(part * pool, share, 1.0);
-        Some(Cap { group, demand, cap, part: part * pool * share })
+        let part = part * pool * share;
+        Some(Cap { group, demand, cap: part.round(), part })
     });
     found.collect()
 }

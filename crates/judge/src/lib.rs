@@ -51,7 +51,7 @@ use assay_verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict, wro
 use cross_trial::TrialInput;
 use trial_value::TrialValues;
 
-pub use bfq_request_cap::{Cap, WRITER_PART, group_caps, request_cap};
+pub use bfq_request_cap::{Cap, WRITER_PART, group_caps};
 pub use cause_docs::{catalogue, cause_entry, causes_page};
 pub use causes::may_follow_from_others;
 pub use causes::short_run::{BFQ_SLICE_S, TICK_S};

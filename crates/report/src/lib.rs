@@ -50,7 +50,6 @@ pub use text::explanation::render as explanation_text;
 pub use text::fleet::{hosts_text as fleet_hosts_text, render as fleet_text};
 pub use text::iocost::render as iocost_text;
 pub use text::passport::render as passport_text;
-pub use text::prediction::{render as prediction_text, score as score_text};
 pub use text::tuning::render as tuning_text;
 pub use text::{judgement_only as judgement_text, render as text};
 pub use wording::promise as promise_words;

@@ -10,7 +10,6 @@ mod layout;
 pub(crate) mod paint;
 pub(crate) mod passport;
 mod picture;
-pub(crate) mod prediction;
 mod trial;
 pub(crate) mod tuning;
 mod waiting;

@@ -60,7 +60,7 @@ pub struct Context {
     pub root: Root,
     /// The machine with its programs, if known already; otherwise it is read below `root` for each study.
     pub facts: Option<HostFacts>,
-    /// Folder of ledgers and calibrations.
+    /// Folder of ledgers.
     pub state_dir: PathBuf,
     /// Runs the plans.
     pub runner: Box<dyn Runner>,

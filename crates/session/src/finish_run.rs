@@ -9,7 +9,6 @@ use assay_verdict::Judgement;
 
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::prediction_file::score_prediction;
 
 /// File name of a run's report.
 pub const REPORT: &str = "report.html";
@@ -82,7 +81,6 @@ pub fn judge_run(
 ) -> Result<Judgement, assay_run_folder::Error> {
     let judgement = assay_judge::judge(&run.manifest, &run.samples);
     folder.write_json("verdict.json", &judgement)?;
-    score_prediction(folder, &judgement, observer);
     write_report(folder, run, &judgement, observer)?;
     Ok(judgement)
 }

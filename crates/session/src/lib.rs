@@ -1,4 +1,4 @@
-//! The program as a library: running, judging, explaining, tuning, predicting and comparing studies.
+//! The program as a library: running, judging, explaining, tuning and comparing studies.
 //!
 //! Each function combines the crates below it and returns a value; nothing is printed. Messages and
 //! progress go to an [`Observer`], the host is reached through a [`Context`], and a failure is an
@@ -7,7 +7,6 @@
 mod audit;
 mod before_run;
 mod blame;
-mod calibration_store;
 mod code;
 mod compare;
 mod conform;
@@ -37,8 +36,6 @@ mod pace;
 mod passport;
 mod plan_document;
 mod plan_text;
-mod predict;
-mod prediction_file;
 mod prepare;
 mod progress;
 mod recording;
@@ -107,8 +104,6 @@ pub use passport::{
 };
 pub use plan_document::{PlanDocument, PlannedChange, PlannedKnob, PlannedTrial, plan_document};
 pub use plan_text::plan_text;
-pub use predict::{CalibrationOptions, Predicted, calibrate, predict};
-pub use prediction_file::read_score;
 pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare, refuse_without_room};
 pub use progress::{FleetProgress, LiveScreen, RunProgress, SearchProgress};
 pub use recording::{Recorded, RecordingOptions, has_promises, record, write_recording};

@@ -26,7 +26,6 @@ use crate::error::Error;
 use crate::guest_disk::replace_loop;
 use crate::load::Loaded;
 use crate::observer::Observer;
-use crate::prediction_file::record_prediction;
 
 /// Where a run is recorded.
 #[derive(Debug, Clone)]
@@ -42,8 +41,6 @@ pub struct Destination {
 pub struct RunOptions {
     /// The run folder.
     pub destination: Destination,
-    /// Whether a prediction is recorded even if the disk was never calibrated.
-    pub predict: bool,
     /// The part of the trials to run; all without one.
     pub shard: Option<Shard>,
     /// How long to wait for a run in progress to end, instead of being refused.
@@ -62,7 +59,7 @@ pub struct RunOptions {
 /// let mut observer = Transcript::default();
 /// let destination = Destination { out: Some("run-1".into()), trust: Trust::Checked };
 /// let options =
-///     RunOptions { destination, predict: false, shard: None, wait: Duration::ZERO };
+///     RunOptions { destination, shard: None, wait: Duration::ZERO };
 /// let loaded = load(&StudyChoice::named("io-weight"))?;
 /// let request = prepare(&context, loaded, &options, &mut observer)?;
 /// let finished = execute(&context, &request, &mut observer)?;
@@ -103,9 +100,7 @@ pub fn prepare(
     }
     replaced(&plan).iter().for_each(|line| observer.message(line));
     let name = loaded.study.name.clone();
-    let request = new_request(context, loaded, plan, facts, (&options.destination, &name, seed))?;
-    record_prediction(context, &request, options.predict, observer);
-    Ok(request)
+    new_request(context, loaded, plan, facts, (&options.destination, &name, seed))
 }
 
 /// Ends with what the host cannot do for a plan, if there is anything.

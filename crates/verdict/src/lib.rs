@@ -1,4 +1,4 @@
-//! The documents that Assay writes about runs, as types: `verdict.json`, `compare.json`, `prediction.json`,
+//! The documents that Assay writes about runs, as types: `verdict.json`, `compare.json`,
 //! `fleet-verdict.json`, `passport.json`, `errors.json`, and the answer of `assay exec --judge`. Their field names are a contract with
 //! users' scripts.
 //!
@@ -12,9 +12,7 @@ mod failure;
 mod fleet;
 mod judgement;
 mod passport;
-mod prediction;
 mod proof;
-mod score;
 mod validity;
 mod verdict;
 pub mod wording;
@@ -38,10 +36,6 @@ pub use judgement::{
     SpansJudgement, States, Strength, TrialJudgement, WorkloadMetrics, wrong_by_chance,
 };
 pub use passport::{CaseResult, CaseSpan, CaseVerdict, Passport, PassportCase, PassportKernel};
-pub use prediction::{
-    Basis, GroupPrediction, KneePrediction, Prediction, PromisePrediction, TrialPrediction,
-};
 pub use proof::{Proof, ProofState};
-pub use score::{PromiseScore, Score, TrialScore, score, share_error};
 pub use validity::{Soundness, Validity};
 pub use verdict::Verdict;

@@ -5,7 +5,7 @@ mod external_data;
 use std::path::PathBuf;
 
 use assay_run_folder::{Manifest, RunFolder};
-use assay_session::{Code, Error, has_promises, judge_run, open_run, read_score, update_index};
+use assay_session::{Code, Error, has_promises, judge_run, open_run, update_index};
 use assay_verdict::Judgement;
 use clap::Args;
 
@@ -57,8 +57,5 @@ pub(crate) fn show(folder: &RunFolder, manifest: &Manifest, judgement: &Judgemen
     }
     let width = output::width();
     output::data_painted(|color| assay_report::text(manifest, judgement, width, color));
-    if let Some(score) = read_score(folder) {
-        output::data(&assay_report::score_text(&score, output::width()));
-    }
     output::data(&format!("report: {}", folder.file("report.html").display()));
 }

@@ -16,7 +16,6 @@ pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod man;
 pub(crate) mod passport;
-pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;

@@ -28,9 +28,6 @@ pub(crate) struct RunArguments {
     out: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustArguments,
-    /// First write a prediction into the run folder, even if this disk was never calibrated
-    #[arg(long)]
-    predict: bool,
     /// Print verdict.json instead of a table
     #[arg(long)]
     json: bool,
@@ -87,7 +84,6 @@ fn carry_out(
     let loaded = load(&arguments.study.choice(), arguments.json)?;
     let options = RunOptions {
         destination: arguments.trust.destination(arguments.out.as_deref()),
-        predict: arguments.predict,
         shard: arguments.shard,
         wait: arguments.wait.unwrap_or(Duration::ZERO),
     };

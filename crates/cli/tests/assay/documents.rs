@@ -50,8 +50,6 @@ impl<'b> Documents<'b> {
         self.file("manifest", &run.join("manifest.json"));
         self.file("verdict", &run.join("verdict.json"));
         self.file("event", &run.join("events.jsonl"));
-        self.file("prediction", &run.join("prediction.json"));
-        self.file("prediction-score", &run.join("prediction-score.json"));
         if run.join("evidence").is_dir() {
             entries(&run.join("evidence")).iter().for_each(|path| self.file("evidence", path));
         }
@@ -106,7 +104,6 @@ fn documents_of_commands_that_change_nothing_follow_their_schemas() {
     documents.printed("groups", &["groups", "--json"], &[0]);
     documents.printed("restore", &["restore", "--json"], &[0]);
     documents.printed("kernels", &["lab", "kernels", "--json"], &[0]);
-    documents.printed("prediction", &["predict", "cpu-weight", "--json"], &[0, 1, 3]);
     documents.assert_follow(&["studies", "plan", "diagnostics", "errors", "host", "groups"]);
 }
 
@@ -164,8 +161,6 @@ fn documents_of_recorded_runs_follow_their_schemas() {
     for (file, schema) in [
         ("evidence/disk.json", "evidence"),
         ("passport/two-kernels.json", "passport"),
-        ("prediction/one-cpu.json", "prediction"),
-        ("score/one.json", "prediction-score"),
         ("tune/found.json", "tune"),
     ] {
         documents.file(schema, &corpus.join(file));
@@ -194,7 +189,7 @@ fn documents_of_commands_that_need_root_follow_their_schemas() {
     documents.printed("knobs-check", &["host", "--knobs-check", "--json"], &[0, 1]);
     documents.printed("audit-contended", &["audit", "--for", "1s", "--json"], &[0]);
     let study = bench.write("study.toml", &Weights { groups: 2, ..Weights::small() }.text());
-    bench.run(&study, &["--repeats", "1", "--evidence", "--predict"]).assert_verdict();
+    bench.run(&study, &["--repeats", "1", "--evidence"]).assert_verdict();
     documents.run(&bench.out());
     documents.assert_follow(&["exec", "sample", "blame", "knobs-check", "event", "evidence"]);
     bench.assert_host_is_as_before("after the commands");

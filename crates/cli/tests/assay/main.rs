@@ -49,7 +49,6 @@ mod overridden;
 mod own_device;
 mod passport;
 mod place;
-mod predict;
 mod protection;
 mod prove;
 mod published;

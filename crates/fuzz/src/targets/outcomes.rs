@@ -1,4 +1,4 @@
-//! Targets: documents of fleets, searches, predictions, calibrations and conformance.
+//! Targets: documents of fleets, searches and conformance.
 
 use std::path::Path;
 
@@ -6,9 +6,8 @@ use assay_conformance::{Document, merge};
 use assay_fleet::{Fleet, TaskRecord};
 use assay_intervention::Tuning;
 use assay_judge::judge;
-use assay_predict::Calibration;
 use assay_run_folder::Run;
-use assay_verdict::{Passport, Prediction, Score, score};
+use assay_verdict::Passport;
 use serde::de::DeserializeOwned;
 
 use assay_fuzzer::{Reader, answer};
@@ -55,32 +54,6 @@ pub(super) fn tune() -> Reader {
     })
 }
 
-/// A prediction, rendered and compared with a judgement.
-pub(super) fn prediction() -> Reader {
-    let run = recorded();
-    let judgement = judge(&run.manifest, &run.samples);
-    document(move |parsed: &Prediction| {
-        let scored = score(parsed, &judgement);
-        format!(
-            "{} {}",
-            assay_report::score_text(&scored, COLUMNS),
-            assay_report::prediction_text(parsed, COLUMNS)
-        )
-    })
-}
-
-pub(super) fn scored() -> Reader {
-    document(|parsed: &Score| assay_report::score_text(parsed, COLUMNS))
-}
-
-/// A calibration, with the costs that a prediction derives from it.
-pub(super) fn calibration() -> Reader {
-    document(|parsed: &Calibration| match parsed.flaw() {
-        Some(why) => why,
-        None => format!("{:?} {}", parsed.doubt(), "x".repeat(parsed.costs().len())),
-    })
-}
-
 pub(super) fn conformance() -> Reader {
     document(|parsed: &Document| {
         let table = assay_conformance::table(parsed, COLUMNS);
@@ -114,8 +87,5 @@ mod tests {
         read::<Fleet>("fleet/two-hosts.json");
         read::<TaskRecord>("task/ended.json");
         read::<Tuning>("tune/found.json");
-        read::<Prediction>("prediction/one-cpu.json");
-        read::<Score>("score/one.json");
-        read::<Calibration>("calibration/loop.json");
     }
 }

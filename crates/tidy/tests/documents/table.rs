@@ -26,7 +26,7 @@ const fn document(name: &'static str, root: &'static str, from: &'static str) ->
     Document { name, root, from }
 }
 
-pub(crate) const DOCUMENTS: [Document; 38] = [
+pub(crate) const DOCUMENTS: [Document; 36] = [
     document("audit", "audit::Audit", "`assay audit --json`"),
     document("audit-contended", "cli::Watched", "`assay audit --for 60s --json`"),
     document("audit-drift", "audit::Drift", "`assay audit --baseline FILE --json`"),
@@ -40,7 +40,7 @@ pub(crate) const DOCUMENTS: [Document; 38] = [
     document(
         "diagnostics",
         "diagnostic::Diagnostics",
-        "mistakes of a study, with `--json` of `run`, `check`, `predict`, `explain`, `tune STUDY`, `lab run` and `fleet run`",
+        "mistakes of a study, with `--json` of `run`, `check`, `explain`, `tune STUDY`, `lab run` and `fleet run`",
     ),
     document("errors", "verdict::RunErrors", "`assay run --errors-json FILE`"),
     document("event", "run-folder::Event", "each line of events.jsonl"),
@@ -67,8 +67,6 @@ pub(crate) const DOCUMENTS: [Document; 38] = [
         "`assay passport --compare A B --json`",
     ),
     document("plan", "session::PlanDocument", "`assay check --json`, `run --dry-run --json`"),
-    document("prediction", "verdict::Prediction", "`assay predict --json`, prediction.json"),
-    document("prediction-score", "verdict::Score", "prediction-score.json of a run folder"),
     document("report", "cli::Written", "`assay report RUN --json`"),
     document("restore", "cli::Restored", "`assay restore --json`"),
     document("sample", "report::RecordingDocument", "`assay sample --json`, summary.json"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::tree::root;
 
 /// The crates from the lowest layer up. A crate may only use those that precede it in this list.
-const LAYERS: [&str; 38] = [
+const LAYERS: [&str; 37] = [
     "units",
     "terms",
     "escape",
@@ -36,7 +36,6 @@ const LAYERS: [&str; 38] = [
     "judge",
     "compare",
     "intervention",
-    "predict",
     "report",
     "export",
     "lab",
@@ -48,7 +47,7 @@ const LAYERS: [&str; 38] = [
 ];
 
 /// Crates that perform no I/O on the host, including everything they depend on.
-pub(crate) const PURE: [&str; 19] = [
+pub(crate) const PURE: [&str; 18] = [
     "units",
     "terms",
     "escape",
@@ -66,7 +65,6 @@ pub(crate) const PURE: [&str; 19] = [
     "judge",
     "compare",
     "intervention",
-    "predict",
     "report",
 ];
 

@@ -3,11 +3,9 @@
 use crate::tree::{files, root, shown};
 
 /// Former names of crates, with their current ones.
-const CRATES: [(&str, &str); 21] = [
+const CRATES: [(&str, &str); 18] = [
     ("assay_share", "assay_export"),
     ("assay-share", "assay-export"),
-    ("assay_model", "assay_predict"),
-    ("assay-model", "assay-predict"),
     ("assay_testbed", "assay_test_support"),
     ("assay-testbed", "assay-test-support"),
     ("assay_record", "assay_run_folder"),
@@ -19,7 +17,6 @@ const CRATES: [(&str, &str); 21] = [
     ("assay_house", "assay_tidy"),
     ("assay-house", "assay-tidy"),
     ("crates/share", "crates/export"),
-    ("crates/model", "crates/predict"),
     ("crates/testbed", "crates/test-support"),
     ("crates/record", "crates/run-folder"),
     ("crates/engine", "crates/runner"),

@@ -48,7 +48,6 @@ const TABLE: &[(&str, Way, &str)] = &[
     ("assay report", Way::Parse, "needs a run; tests/assay/again.rs"),
     ("assay compare", Way::Parse, "needs two runs"),
     ("assay export", Way::Parse, "needs a run"),
-    ("assay predict", Way::Parse, "its own tests run it"),
     ("assay tune", Way::Parse, "needs root and minutes"),
     ("assay fleet", Way::Parse, "needs a cluster"),
     ("assay-load filebench", Way::Parse, "names scripts and folders of its reader"),
