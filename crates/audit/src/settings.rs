@@ -9,7 +9,7 @@ use crate::value::weight;
 
 /// Files that hold settings, in the order in which findings name them. What they say in a new group is in the table of interface files; a set of
 /// CPUs on v1 is copied from the parent.
-const FILES: [&str; 32] = [
+const FILES: [&str; 31] = [
     "cpu.weight",
     "cpu.shares",
     "cpu.max",
@@ -19,7 +19,6 @@ const FILES: [&str; 32] = [
     "io.bfq.weight",
     "blkio.bfq.weight",
     "blkio.bfq.weight_device",
-    "blkio.weight",
     "io.max",
     "io.latency",
     "blkio.throttle.read_bps_device",
@@ -45,14 +44,13 @@ const FILES: [&str; 32] = [
 ];
 
 /// Files whose changes are told: those that hold settings, and those that say which of them exist.
-pub const WATCHED: [&str; 40] = [
+pub const WATCHED: [&str; 39] = [
     "blkio.bfq.weight",
     "blkio.bfq.weight_device",
     "blkio.throttle.read_bps_device",
     "blkio.throttle.read_iops_device",
     "blkio.throttle.write_bps_device",
     "blkio.throttle.write_iops_device",
-    "blkio.weight",
     "cgroup.pressure",
     "cgroup.subtree_control",
     "cgroup.type",

@@ -87,7 +87,7 @@ pub(crate) fn judge(limit: &Limit, others: &[&str], used: &ResourceUsage) -> Lim
         "cpuset.cpus" => cpuset::cpus(limit.reads, others, used),
         "cpuset.mems" => cpuset::mems(limit.reads, used),
         file if file == "io.max" || file.starts_with("blkio.throttle.") => io::max(limit, used),
-        "io.weight" | "io.bfq.weight" | "blkio.bfq.weight" | "blkio.weight" => io::weight(used),
+        "io.weight" | "io.bfq.weight" | "blkio.bfq.weight" => io::weight(used),
         file => LimitHit::new(
             Binding::Undecided,
             format!("no kernel counter shows whether `{file}` made a difference"),

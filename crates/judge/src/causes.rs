@@ -21,7 +21,6 @@ use assay_verdict::{Cause, Proof, Verdict};
 pub(crate) use rules::Rule;
 
 mod ceiling;
-mod cfq;
 mod cpu_contention;
 mod cpu_imbalance;
 mod cpu_others;
@@ -63,11 +62,7 @@ pub(crate) const ENTRIES: &[CauseEntry] = &[
     group_idle::ENTRY,
     seeky::ENTRY,
     ceiling::ENTRY,
-    cfq::REENTRY,
     waker::ENTRY,
-    cfq::SLICE_FLOOR,
-    cfq::DELAY,
-    cfq::VFRACTION,
     iocost::MODEL,
     iocost::DONATION,
     translated::ENTRY,
@@ -339,8 +334,8 @@ fn of_queue(
     numbers: &Estimates,
     promise: &PromiseRecord,
 ) -> Vec<Suspicion> {
-    let (scheduler, within) = (queue.scheduler.as_deref(), promise.within);
-    let is_bfq = scheduler == Some("bfq");
+    let within = promise.within;
+    let is_bfq = queue.scheduler.as_deref() == Some("bfq");
     let mut found = Vec::new();
     if is_bfq {
         found.push(waker::suspect(subject, queue, repeat, numbers, measure));
@@ -353,13 +348,9 @@ fn of_queue(
         found.extend(tag_cap::suspect(subject, queue, repeat, numbers, within));
     }
     found.push(device_queue::suspect(subject, queue, repeat, numbers));
-    match scheduler {
-        Some("bfq") => {
-            found.push(seeky::suspect(subject, queue, repeat, numbers));
-            found.push(ceiling::suspect(subject, repeat, numbers));
-        }
-        Some("cfq") => found.extend(cfq::suspect(subject, queue, repeat, numbers, within)),
-        _ => {}
+    if is_bfq {
+        found.push(seeky::suspect(subject, queue, repeat, numbers));
+        found.push(ceiling::suspect(subject, repeat, numbers));
     }
     found.extend(iocost::suspect(subject, queue, repeat, numbers));
     found

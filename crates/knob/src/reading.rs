@@ -146,7 +146,6 @@ mod tests {
             ("memory.low", "0", "max"),
             ("pids.max", "max", "3"),
             ("io.weight", "default 100\n", "default 100\n8:0 200"),
-            ("blkio.weight", "500", "100"),
             ("io.max", "", "8:0 rbps=1 wbps=max riops=max wiops=max"),
         ] {
             assert_eq!(is_of_new_group(file, new), Some(true), "{file} {new}");

@@ -53,8 +53,7 @@ pub struct Translation {
     pub also: Vec<(String, String)>,
     /// A note about the translation for readers, if any.
     pub note: Option<String>,
-    /// The only scheduler or controller that implements the knob, if there is one: `bfq`, `iocost`
-    /// or `cfq`.
+    /// The only scheduler or controller that implements the knob, if there is one: `bfq` or `iocost`.
     pub obeyed_by: Option<String>,
     /// Settings at the root of the hierarchy.
     pub root_settings: Vec<RootSetting>,
@@ -195,7 +194,6 @@ pub fn translate(
     let mut translation = match knob.name {
         "io.weight" => io::weight(knob, value, version, disk),
         "io.bfq.weight" | "blkio.bfq.weight" => io::bfq_weight(knob, value, version, disk),
-        "blkio.weight" => io::cfq_weight(knob, value, disk),
         "io.max" if version == Version::V1 => throttle::limits(knob, value),
         "cpu.weight" => Ok(cpu::weight(knob, value, version)),
         "cpu.weight.nice" => Ok(cpu::nice(knob, value, version)),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::finding::Class;
 use crate::rule::{Found, Host, Rule};
 use crate::settings::is_set;
-use crate::tree::{Node, Tree};
+use crate::tree::Node;
 use crate::value::{device_lines, field};
 
 pub(super) static RULES: &[Rule] = &[
@@ -28,16 +28,6 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "set the target where the competitors are, on a group above",
         source: "block/blk-iolatency.c; cgroup-v2.rst, \"IO Latency\"",
         find: latency_alone,
-    },
-    Rule {
-        code: "A-CFQ-GONE",
-        class: Class::CannotAct,
-        condition: "`blkio.weight` is set, and `[cfq]` stands in `queue/scheduler` of no disk",
-        versions: "v1",
-        meaning: "only the scheduler cfq reads this weight, and Linux 5.0 removed it",
-        remedy: "use bfq and blkio.bfq.weight",
-        source: "f382fb0bcef4 (\"block: remove legacy IO schedulers\")",
-        find: no_cfq,
     },
     Rule {
         code: "A-FLAT-V1",
@@ -134,22 +124,6 @@ fn targets(node: Node<'_>) -> HashMap<&str, u64> {
     targets.collect()
 }
 
-fn no_cfq(host: &Host) -> Vec<Found> {
-    let disks = &host.snapshot.disks;
-    if disks.iter().any(|disk| disk.scheduler() == Some("cfq")) {
-        return Vec::new();
-    }
-    let schedulers = host.schedulers();
-    let nodes = host.v1_of("io").into_iter().flat_map(Tree::nodes);
-    nodes
-        .filter(|node| is_set(*node, "blkio.weight"))
-        .map(|node| {
-            let sentence = "blkio.weight needs the scheduler cfq, which no disk has".to_owned();
-            Found::new(node, &["blkio.weight"], sentence).and_shared(&schedulers)
-        })
-        .collect()
-}
-
 fn flat_v1(host: &Host) -> Vec<Found> {
     let Some(tree) = host.v1_of("io") else { return Vec::new() };
     tree.nodes().filter_map(flat).collect()
@@ -220,16 +194,6 @@ mod tests {
         let alone = |fake: Fake| fake.codes().contains(&("A-LATENCY-ALONE", "/g".to_owned()));
         assert!(alone(host("8:0 target=10000", 1)) && alone(host("", 0)));
         assert!(!alone(host("", 1)) && !alone(host("8:0 target=20000", 1)));
-    }
-
-    #[test]
-    fn a_weight_for_cfq_needs_cfq() {
-        let host = |weight: &str, scheduler: &str| {
-            Fake::v1("io").disk("sda", "8:0", scheduler).group("/g", &[("blkio.weight", weight)])
-        };
-        host("800", "[mq-deadline] none").only("A-CFQ-GONE");
-        host("800", "noop [cfq]").silent("A-CFQ-GONE");
-        host("500", "[none]").silent("A-CFQ-GONE");
     }
 
     #[test]

@@ -94,13 +94,6 @@ impl EffectInputs {
         if of_bfq && !self.uses_scheduler("bfq") {
             return Some("bfq does not schedule the disk".to_owned());
         }
-        let of_cfq = matches!(
-            code,
-            "C-CFQ-REENTRY" | "C-CFQ-SLICE-FLOOR" | "C-CFQ-DELAY" | "C-CFQ-VFRACTION"
-        );
-        if of_cfq && !self.uses_scheduler("cfq") {
-            return Some("cfq does not schedule the disk".to_owned());
-        }
         let (pool, demand) = (self.pool?, self.demand?);
         match code {
             "C-REQUEST-POOL" if demand < 0.9 * pool => {

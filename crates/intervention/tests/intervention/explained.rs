@@ -234,7 +234,7 @@ fn an_unsteady_change_stays_open_and_needs_more_rounds() {
 fn a_cause_that_the_recorded_run_rules_out_is_not_tried() {
     let run = recorded();
     let (trial, judged) = (&run.manifest.trials[0], run.promise());
-    for code in ["C-REQUEST-POOL", "C-CFQ-REENTRY", "C-CPU-IMBALANCE"] {
+    for code in ["C-REQUEST-POOL", "C-CPU-IMBALANCE"] {
         assert!(excluded(code, trial, &judged).is_some(), "{code}");
     }
     assert_eq!(excluded("C-TAG-CAP", trial, &judged), None);

@@ -35,9 +35,6 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
 
 const CODE: &str = ENTRY.code;
 
-/// Schedulers of the block layer that 5.0 removed, in which each group has `nr_requests` of its own (blk_get_rl).
-const POOL_EACH: [&str; 3] = ["cfq", "deadline", "noop"];
-
 /// Minimum demand of the workloads relative to the pool.
 const WANTED: f64 = 0.9;
 
@@ -47,11 +44,6 @@ const FULL: f64 = 0.8;
 /// Compares demand, pool and the mean queue.
 pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Estimates) -> Suspicion {
     let code = CODE;
-    if let Some(scheduler) = queue.scheduler.as_deref().filter(|name| POOL_EACH.contains(name)) {
-        return Suspicion::RuledOut(format!(
-            "{code}: under {scheduler} each group has its own pool"
-        ));
-    }
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
         return Suspicion::NotExamined(format!("{code}: `nr_requests` was not recorded"));
     };

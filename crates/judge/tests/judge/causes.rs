@@ -39,23 +39,6 @@ fn an_exhausted_pool_is_suspected_with_its_fingerprint() {
     assert!(evidence.contains("17.1 requests for the lightest group"), "{evidence}");
 }
 
-/// Seen with CFQ of 4.19 and readers that pause: equal turns, with more requests outstanding than one pool holds.
-#[test]
-fn under_cfq_each_group_has_its_own_pool() {
-    let scenario = Scenario { outstanding: Some(128), mean_queue: 250.0, ..collapsed() };
-    let mut run = scenario.run();
-    run.trial().disks[0].scheduler = Some("cfq".to_owned());
-    for group in &mut run.trial().groups {
-        group.knobs[0].obeyed_by = Some("cfq".to_owned());
-    }
-    let queue = &mut run.repeat().queues[0];
-    queue.scheduler_at_start = "cfq".to_owned();
-    queue.scheduler_at_end = "cfq".to_owned();
-    let found = codes(&run);
-    assert!(found.iter().any(|code| code == "C-CFQ-REENTRY"), "{found:?}");
-    assert!(!found.iter().any(|code| code == "C-REQUEST-POOL"), "{found:?}");
-}
-
 fn low_latency(mut run: Run) -> Run {
     run.trial().disks[0].queue.clear();
     let queue = &mut run.repeat().queues[0];

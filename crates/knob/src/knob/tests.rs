@@ -12,7 +12,6 @@ fn weights_have_the_limits_of_the_kernel() {
         ("io.weight", 1, 10_000),
         ("io.bfq.weight", 1, 1_000),
         ("blkio.bfq.weight", 1, 1_000),
-        ("blkio.weight", 10, 1_000),
         ("cpu.weight", 1, 10_000),
         ("cpu.shares", 2, 262_144),
     ] {

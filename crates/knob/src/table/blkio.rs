@@ -10,32 +10,13 @@ const IO: &str = "io";
 const BFQ: &str = "the scheduler bfq is loaded (CONFIG_BFQ_GROUP_IOSCHED)";
 const GROUPED: &str = "CONFIG_BFQ_GROUP_IOSCHED";
 const THROTTLING: &str = "CONFIG_BLK_DEV_THROTTLING";
-const CFQ: &str = "CONFIG_CFQ_GROUP_IOSCHED";
-const CFQ_WEIGHT: R = R::Integer { low: 10, high: 1_000 };
 const RATE: R = R::DeviceNumber { high: u64::MAX, is_bytes: true };
 const REQUESTS: R = R::DeviceNumber { high: u32::MAX as u64, is_bytes: false };
 const DIRECT: &[C] = &[C::WholeDisks, C::DirectWritesOnly];
 
-pub(super) const SOURCE: &str = "cgroup-v1/blkio-controller.rst; block/bfq-iosched.rst; block/blk-throttle.c (throtl_legacy_files); block/bfq-cgroup.c (bfq_blkcg_legacy_files); block/blk-ioprio.c; block/cfq-iosched.c of 4.x";
+pub(super) const SOURCE: &str = "cgroup-v1/blkio-controller.rst; block/bfq-iosched.rst; block/blk-throttle.c (throtl_legacy_files); block/bfq-cgroup.c (bfq_blkcg_legacy_files); block/blk-ioprio.c";
 
 pub(super) static KNOBS: &[Knob] = &[
-    setting("blkio.weight", IO, Unit::Weight, CFQ_WEIGHT)
-        .v1(old_read_write(33).until(5, 0).reads("500").config(CFQ))
-        .as_files(&["io.weight"])
-        .about("weight of disk time relative to sibling groups, under the scheduler cfq"),
-    setting(
-        "blkio.weight_device",
-        IO,
-        Unit::Weight,
-        R::DeviceNumber { high: 1_000, is_bytes: false },
-    )
-    .v1(old_read_write(36).until(5, 0).reads("").config(CFQ))
-    .as_files(&["io.weight"])
-    .about("the same for one disk; 0 removes it"),
-    setting("blkio.leaf_weight", IO, Unit::Weight, CFQ_WEIGHT)
-        .v1(read_write(3, 9).until(5, 0).reads("500").config(CFQ))
-        .without_counterpart("on v2 a group with processes has no children")
-        .about("weight of the group's own tasks relative to its children, under cfq"),
     setting("blkio.bfq.weight", IO, Unit::Weight, R::Integer { low: 1, high: 1_000 })
         .v1(bfq(read_write(4, 12).inside()).reads("100"))
         .as_files(&["io.bfq.weight"])

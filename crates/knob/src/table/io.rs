@@ -18,7 +18,7 @@ pub(super) const SOURCE: &str = "cgroup-v2.rst, \"IO Interface Files\"; block/bf
 pub(super) static KNOBS: &[Knob] = &[
     setting("io.weight", IO, Unit::Weight, R::Weights { low: 1, high: 10_000 })
         .v2(read_write(5, 4).inside().reads("default 100").config(IOCOST))
-        .as_files(&["blkio.bfq.weight", "blkio.weight"])
+        .as_files(&["blkio.bfq.weight"])
         .with_conditions(&[C::NeedsIoCost])
         .about("weight of disk time relative to sibling groups, implemented by iocost or the scheduler"),
     setting("io.bfq.weight", IO, Unit::Weight, R::Weights { low: 1, high: 1_000 })

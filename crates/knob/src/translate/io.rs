@@ -6,9 +6,6 @@ use crate::knob::Knob;
 /// BFQ's largest weight (block/bfq-iosched.h: BFQ_MAX_WEIGHT).
 const LARGEST_BFQ_WEIGHT: u64 = 1_000;
 
-/// CFQ's weights (block/cfq-iosched.c: CFQ_WEIGHT_LEGACY_MIN and _MAX).
-const CFQ_WEIGHTS: std::ops::RangeInclusive<u64> = 10..=1_000;
-
 pub(super) fn weight(
     knob: &Knob,
     value: &str,
@@ -18,9 +15,8 @@ pub(super) fn weight(
     let scheduler = disk.map(|disk| disk.scheduler.as_str()).ok_or_else(no_queue)?;
     match (version, scheduler) {
         (_, "bfq") => bfq_translation(knob, value, version),
-        (Version::V1, "cfq") => cfq_translation(knob, value),
         (Version::V1, other) => Err(Untranslatable::new(
-            format!("`io` is on cgroup v1 here, where the scheduler `{other}` ignores weights"),
+            format!("`io` is on cgroup v1 here, where the scheduler `{other}` has no weights"),
             "set `scheduler = \"bfq\"` on the disk",
         )),
         (Version::V2, _) => Ok(iocost_translation(knob, value, disk.and_then(|disk| disk.iops))),
@@ -42,20 +38,6 @@ pub(super) fn bfq_weight(
         None => bfq_translation(knob, value, version).map(|translation| {
             translation.note("the study does not know the scheduler of the disk")
         }),
-    }
-}
-
-pub(super) fn cfq_weight(
-    knob: &Knob,
-    value: &str,
-    disk: Option<&DiskQueue>,
-) -> Result<Translation, Untranslatable> {
-    match disk {
-        Some(disk) if disk.scheduler != "cfq" => Err(Untranslatable::new(
-            format!("`{}` has no effect under the scheduler `{}`", knob.name, disk.scheduler),
-            "write `io.weight`, which is translated for the scheduler of the disk",
-        )),
-        _ => cfq_translation(knob, value),
     }
 }
 
@@ -85,16 +67,6 @@ fn bfq_translation(
         Version::V2 => Translation::new(version, knob, "io.bfq.weight", value),
     };
     Ok(translation.obeyed_by("bfq"))
-}
-
-fn cfq_translation(knob: &Knob, value: &str) -> Result<Translation, Untranslatable> {
-    if number(value).is_some_and(|weight| !CFQ_WEIGHTS.contains(&weight)) {
-        return Err(Untranslatable::new(
-            format!("the scheduler cfq accepts weights from 10 to 1000, not `{value}`"),
-            "scale all weights to 10 to 1000",
-        ));
-    }
-    Ok(on_v1(knob, value, "blkio.weight", "blkio.weight_device").obeyed_by("cfq"))
 }
 
 /// The weight in `WEIGHT`, `default WEIGHT` and `MAJ:MIN WEIGHT`.

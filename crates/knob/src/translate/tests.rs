@@ -44,7 +44,6 @@ fn pair(file: &str, written: &str) -> (String, String) {
 #[test]
 fn an_io_weight_becomes_the_file_of_the_scheduler() {
     assert_eq!(files("io.weight", "200", &v1(), "bfq"), pair("blkio.bfq.weight", "200"));
-    assert_eq!(files("io.weight", "200", &v1(), "cfq"), pair("blkio.weight", "200"));
     assert_eq!(files("io.weight", "200", &v2(), "bfq"), pair("io.bfq.weight", "200"));
     assert_eq!(files("io.weight", "200", &v2(), "none"), pair("io.weight", "200"));
 }
@@ -99,12 +98,6 @@ fn weights_beyond_bfq_s_range_are_refused_and_never_scaled() {
         );
     }
     assert_eq!(files("io.weight", "1600", &v2(), "none"), pair("io.weight", "1600"));
-}
-
-#[test]
-fn cfq_accepts_weights_from_ten() {
-    assert!(translate("io.weight", "9", &v1(), queue("cfq").as_ref()).is_err());
-    assert_eq!(files("io.weight", "10", &v1(), "cfq"), pair("blkio.weight", "10"));
 }
 
 #[test]

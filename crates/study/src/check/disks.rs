@@ -8,8 +8,8 @@ use crate::code;
 use crate::syntax::{Disk, DiskSize, DiskSource, NullBlk};
 use crate::template::Templated;
 
-/// Schedulers of Linux since 3.10; others are modules, which only the host can know.
-const SCHEDULERS: &[&str] = &["none", "mq-deadline", "bfq", "kyber", "cfq", "deadline", "noop"];
+/// Schedulers of Linux since 5.0; others are modules, which only the host can know.
+const SCHEDULERS: &[&str] = &["none", "mq-deadline", "bfq", "kyber"];
 
 /// Smaller disks can hold neither a file system nor a partition table.
 const SMALLEST: Bytes = Bytes::mebi(1);

@@ -9,8 +9,8 @@ use crate::footprint::{footprint_part, takes_footprint};
 use crate::syntax::{Bindings, Group, Scalar};
 use crate::template::Templated;
 
-/// Schedulers that accept a smaller range than `io.weight` (1..10000): name, smallest and largest.
-const NARROWER: &[(&str, i64, i64)] = &[("bfq", 1, 1_000), ("cfq", 10, 1_000)];
+/// The largest weight of BFQ (block/bfq-iosched.h: BFQ_MAX_WEIGHT).
+const LARGEST_BFQ_WEIGHT: i64 = 1_000;
 
 /// The largest `io.weight` (Documentation/admin-guide/cgroup-v2.rst).
 const LARGEST_IO_WEIGHT: i64 = 10_000;
@@ -65,23 +65,21 @@ fn not_settable(knob: &Knob) -> Option<Diagnostic> {
     Some(Diagnostic::error(code::NOT_A_SETTING, message).hint(hint))
 }
 
-/// `io.weight` goes up to 10000, but the scheduler that implements it may accept less.
+/// `io.weight` goes up to 10000, but BFQ, which may implement it, accepts less.
 fn ladder(check: &mut Check<'_>, group: &Group, values: &[Templated<Scalar>], path: &str) {
     let Some((disk_name, disk)) = check.disk_of(group) else { return };
     let Some(scheduler) = &disk.scheduler else { return };
     for (index, value) in values.iter().enumerate() {
         for bindings in check.combinations_of(&[template_of(scheduler), template_of(value)]) {
-            if let Some((weight, scheduler_range)) = not_accepted(scheduler, value, &bindings) {
-                let (name, low, high) = scheduler_range;
+            if let Some(weight) = not_accepted(scheduler, value, &bindings) {
                 let message = format!(
-                    "the scheduler {name} does not accept the weight {weight}: its weights \
-                     go from {low} to {high}{}",
+                    "the scheduler bfq does not accept the weight {weight}: its weights \
+                     go from 1 to {LARGEST_BFQ_WEIGHT}{}",
                     when(&bindings)
                 );
-                let mut finding =
-                    Diagnostic::error(code::LADDER, message).hint(scaled(values, low, high));
+                let mut finding = Diagnostic::error(code::LADDER, message).hint(scaled(values));
                 if let Some(span) = check.span(&format!("{path}[{index}]")) {
-                    finding = finding.at(span, format!("expected {low} to {high}"));
+                    finding = finding.at(span, format!("expected 1 to {LARGEST_BFQ_WEIGHT}"));
                 }
                 if let Some(span) = check.span(&format!("disks.{disk_name}.scheduler")) {
                     finding = finding.at(span, "the scheduler is chosen here");
@@ -93,23 +91,20 @@ fn ladder(check: &mut Check<'_>, group: &Group, values: &[Templated<Scalar>], pa
     }
 }
 
-/// The weight and the scheduler that does not accept it under this combination. A weight outside
+/// The weight that BFQ does not accept, if it is the scheduler under this combination. A weight outside
 /// the knob's own range has been reported already.
 fn not_accepted(
     scheduler: &Templated<String>,
     value: &Templated<Scalar>,
     bindings: &Bindings,
-) -> Option<(i64, (&'static str, i64, i64))> {
-    let name = scheduler.resolve(bindings).ok()?;
+) -> Option<i64> {
+    let is_bfq = scheduler.resolve(bindings).ok()? == "bfq";
     let weight = whole(&value.resolve(bindings).ok()?)?;
-    let holder = *NARROWER.iter().find(|(narrower, _, _)| *narrower == name)?;
-    let (_, low, high) = holder;
-    let refused = !(low..=high).contains(&weight) && (1..=LARGEST_IO_WEIGHT).contains(&weight);
-    refused.then_some((weight, holder))
+    (is_bfq && weight > LARGEST_BFQ_WEIGHT && weight <= LARGEST_IO_WEIGHT).then_some(weight)
 }
 
 /// The same proportions in smaller numbers, if there are any.
-fn scaled(values: &[Templated<Scalar>], low: i64, high: i64) -> String {
+fn scaled(values: &[Templated<Scalar>]) -> String {
     let plain: Option<Vec<i64>> = values
         .iter()
         .map(|value| match value {
@@ -120,11 +115,13 @@ fn scaled(values: &[Templated<Scalar>], low: i64, high: i64) -> String {
     let held = |weight: &i64| (1..=LARGEST_IO_WEIGHT).contains(weight);
     let reduced = plain.filter(|ladder| ladder.iter().all(held)).map(|ladder| {
         let divisor = ladder.iter().copied().fold(0, greatest_common_divisor).max(1);
-        ladder.iter().map(|weight| weight / divisor * low).collect::<Vec<_>>()
+        ladder.iter().map(|weight| weight / divisor).collect::<Vec<_>>()
     });
-    match reduced.filter(|ladder| ladder.iter().all(|weight| (low..=high).contains(weight))) {
+    match reduced.filter(|ladder| ladder.iter().all(|weight| *weight <= LARGEST_BFQ_WEIGHT)) {
         Some(ladder) => format!("write the same proportions in smaller numbers: {ladder:?}"),
-        None => format!("scale all weights to {low} to {high}, or use another scheduler"),
+        None => {
+            format!("scale all weights to 1 to {LARGEST_BFQ_WEIGHT}, or use another scheduler")
+        }
     }
 }
 
