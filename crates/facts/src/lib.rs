@@ -6,7 +6,6 @@
 
 mod available;
 mod cgroup;
-mod damon;
 mod disk;
 mod machine;
 pub mod owner;
@@ -14,9 +13,6 @@ mod topology;
 
 pub use available::Available;
 pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Layout, ONLY_ON_V1, UsedHierarchy};
-pub use damon::DamonScheme;
 pub use disk::{Disk, Holder, Partition, Scheduler, find_disk};
-pub use machine::{
-    Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool, damon_schemes,
-};
+pub use machine::{Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool};
 pub use topology::{Cluster, NodeParts, memory_access, topology};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use assay_units::{Bytes, CpuSet, NodeSet};
 use serde::{Deserialize, Serialize};
 
-use crate::{Available, CgroupLayout, DamonScheme, Disk};
+use crate::{Available, CgroupLayout, Disk};
 
 /// The processors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,9 +151,6 @@ pub struct HostFacts {
     /// Whether the kernel parses partition tables of scratch disks by itself
     /// (CONFIG_MSDOS_PARTITION or CONFIG_EFI_PARTITION), if known.
     pub parses_partitions: Available<bool>,
-    /// Active schemes of DAMON: the kernel may evict, move or promote memory by itself.
-    #[serde(default = "damon_unknown")]
-    pub damon: Available<Vec<DamonScheme>>,
     /// By which law weights of CPU divide: `smp` before Linux 7.3, since then as /sys/kernel/debug/sched/cgroup_mode says.
     #[serde(default = "weight_mode_unknown")]
     pub weight_mode: Available<String>,
@@ -194,31 +191,6 @@ fn null_blk_unknown() -> Available<()> {
 }
 
 /// The default for hosts recorded by older versions.
-fn damon_unknown() -> Available<Vec<DamonScheme>> {
-    Available::NotAvailable("not recorded by the version that measured this host".to_owned())
-}
-
-/// The default for hosts recorded by older versions.
 fn weight_mode_unknown() -> Available<String> {
     Available::NotAvailable("not recorded by the version that measured this host".to_owned())
-}
-
-/// The schemes of a host in one line.
-#[must_use]
-pub fn damon_schemes(host: &HostFacts) -> String {
-    let schemes = match &host.damon {
-        Available::NotAvailable(why) => return format!("not available: {why}"),
-        Available::Value(schemes) if schemes.is_empty() => return "no active scheme".to_owned(),
-        Available::Value(schemes) => schemes,
-    };
-    let describe = |scheme: &DamonScheme| {
-        let thread = scheme.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
-        let effect = if scheme.evicts() {
-            ", evicts pages that have not been accessed for a while"
-        } else {
-            ""
-        };
-        format!("{}{thread}{effect}", scheme.name)
-    };
-    schemes.iter().map(describe).collect::<Vec<_>>().join("; ")
 }

@@ -3,7 +3,6 @@
 
 mod cgroup;
 mod cpus;
-mod damon;
 mod delegation;
 mod disks;
 mod knobs;
@@ -52,7 +51,6 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         null_blk: null_blk::null_blk(root),
         pressure: system::pressure(root),
         parses_partitions: system::parses_partitions(root),
-        damon: damon::schemes(root),
         weight_mode: weight_mode(root),
         settings: settings::settings(root),
         tools: tools::tools(root),

@@ -25,7 +25,6 @@ mod cpu_contention;
 mod cpu_imbalance;
 mod cpu_others;
 mod cpu_quota;
-mod damon;
 mod demand;
 mod device_queue;
 mod fit;
@@ -72,7 +71,6 @@ pub(crate) const ENTRIES: &[CauseEntry] = &[
     quota_burst::ENTRY,
     infeasible::ENTRY,
     memory::RECLAIM,
-    damon::ENTRY,
     memory::THP,
     never_bound::ENTRY,
     short_run::ENTRY,
@@ -217,18 +215,8 @@ pub fn may_follow_from_others(code: &str) -> bool {
 }
 
 /// Causes of a broken promise on workload metrics: conditions of the whole host.
-pub(crate) fn of_metric(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause> {
-    ranked(Vec::new(), of_memory(subject, promise, None))
-}
-
-/// Memory taken by DAMON, and reclaim.
-fn of_memory(
-    subject: &Subject<'_>,
-    promise: &PromiseRecord,
-    measure: Option<Measure>,
-) -> Vec<Suspicion> {
-    let taken = damon::suspect(subject, promise).into_iter();
-    taken.chain(memory::suspect(subject, measure)).collect()
+pub(crate) fn of_metric(subject: &Subject<'_>) -> Vec<Cause> {
+    ranked(Vec::new(), memory::suspect(subject, None))
 }
 
 fn suspected(
@@ -291,7 +279,7 @@ fn suspicions(
 ) -> Vec<Suspicion> {
     let shares = promise.is.kind().divides();
     let first = subject.repeats.first();
-    let mut of_memory = of_memory(subject, promise, Some(measure));
+    let mut of_memory = memory::suspect(subject, Some(measure));
     let limits_cpu = measure.is_cpu() && promise.is.kind().side() == Side::Above;
     if let (Reference::Knob(knob), true, Some(repeat)) = (promise.is.to(), limits_cpu, first) {
         let mut found = vec![quota_burst::suspect(subject, repeat, knob, numbers)];

@@ -129,7 +129,7 @@ fn causes_of(
     // A known cause in the placement makes the search for others unnecessary.
     match placement::blind(subject, &promise.measure) {
         Some(blind) => proven.chain([blind]).collect(),
-        None => proven.chain(causes::of_metric(subject, promise)).collect(),
+        None => proven.chain(causes::of_metric(subject)).collect(),
     }
 }
 

@@ -24,7 +24,6 @@ pub mod cgroup1_eventfd;
 pub mod child;
 pub mod clock;
 pub mod counters;
-pub mod damon;
 pub mod device_program;
 pub mod direct_io;
 pub mod event_counts;

@@ -84,7 +84,6 @@ fn machine(facts: &HostFacts, lines: &mut Vec<String>) {
         facts.memory.get() as f64 / f64::from(1 << 30),
         facts.swap.get() as f64 / f64::from(1 << 30)
     ));
-    lines.push(format!("  DAMON   {}", assay_facts::damon_schemes(facts)));
 }
 
 fn groups(facts: &HostFacts, lines: &mut Vec<String>) {

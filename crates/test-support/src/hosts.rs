@@ -82,7 +82,6 @@ pub fn host(is_v2: bool) -> HostFacts {
         null_blk: Available::Value(()),
         pressure: Available::Value(true),
         settings: BTreeMap::new(),
-        damon: Available::Value(Vec::new()),
         weight_mode: Available::Value("smp".to_owned()),
         parses_partitions: Available::Value(false),
         tools: [("fio", "fio"), ("mkfs.ext4", "e2fsprogs"), ("mkfs.xfs", "xfsprogs")]

@@ -27,26 +27,9 @@ fn an_unreadable_host_still_has_facts() {
     assert_ne!(facts.effective_user, 0, "an unknown user does not count as root");
     assert!(matches!(&facts.pressure, Available::NotAvailable(why) if why.contains("CONFIG_PSI")));
     assert!(matches!(facts.parses_partitions, Available::NotAvailable(_)));
-    assert!(matches!(&facts.damon, Available::NotAvailable(why) if why.contains("CONFIG_DAMON")));
     assert!(
         matches!(&hierarchy(&facts, "io"), Hierarchy::Absent(why) if why.contains("not built"))
     );
-}
-
-#[test]
-fn a_damon_scheme_that_pages_out_is_a_fact_of_the_host() {
-    let kdamond = "sys/kernel/mm/damon/admin/kdamonds/0";
-    let files = [
-        ("proc/version".to_owned(), ""),
-        (format!("{kdamond}/state"), "on\n"),
-        (format!("{kdamond}/pid"), "77\n"),
-        (format!("{kdamond}/contexts/0/schemes/0/action"), "pageout\n"),
-    ];
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
-    let facts = gather(&files);
-    assert!(facts.damon.value().unwrap()[0].evicts());
-    let line = assay_facts::damon_schemes(&facts);
-    assert!(line.starts_with("kdamond0.0.0:pageout (pid 77), evicts pages"), "{line}");
 }
 
 #[test]

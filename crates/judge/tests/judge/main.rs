@@ -21,7 +21,6 @@ mod cpu;
 #[cfg(test)]
 mod cpu_proofs;
 #[cfg(test)]
-mod damon;
 #[cfg(test)]
 mod document;
 #[cfg(test)]

@@ -539,7 +539,6 @@ fn host() -> HostFacts {
         null_blk: Available::Value(()),
         pressure: Available::Value(true),
         settings: BTreeMap::new(),
-        damon: Available::Value(Vec::new()),
         weight_mode: Available::Value("smp".to_owned()),
         parses_partitions: Available::Value(true),
         tools: BTreeMap::new(),

@@ -55,7 +55,6 @@ fn facts(host: &HostFacts) -> Vec<Fact> {
         Fact::new("CPUs", cpus(host)),
         Fact::new("Memory", gibibytes(host.memory.get())),
         Fact::new("Swap", gibibytes(host.swap.get())),
-        Fact::new("DAMON", assay_facts::damon_schemes(host)),
         Fact::new("NUMA nodes", host.nodes.len().to_string()),
         Fact::new("Bandwidth of nodes", bandwidths(host)),
         Fact::new("Caches", caches(host)),

@@ -4,7 +4,6 @@ mod buddy;
 mod cpu;
 mod cpu_split;
 mod cpus;
-mod damon;
 mod dirty;
 mod disk;
 mod group_nodes;
@@ -62,7 +61,6 @@ pub const SOURCES: &[SourceInfo] = &[
     perf::INFO,
     resctrl::INFO,
     uncore::INFO,
-    damon::INFO,
 ];
 
 /// Period of sources that are expensive or change slowly.

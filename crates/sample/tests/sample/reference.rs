@@ -32,13 +32,6 @@ fn tree() -> tempfile::TempDir {
         ("proc/stat", "cpu  1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 7 8\n".to_owned()),
         ("proc/vmstat", "nr_dirty 1\npgpgin 1\n".to_owned()),
         ("proc/meminfo", "MemTotal: 1 kB\n".to_owned()),
-        ("proc/5/schedstat", "1 1 1\n".to_owned()),
-        ("sys/kernel/mm/damon/admin/kdamonds/0/state", "on\n".to_owned()),
-        ("sys/kernel/mm/damon/admin/kdamonds/0/pid", "5\n".to_owned()),
-        (
-            "sys/kernel/mm/damon/admin/kdamonds/0/contexts/0/schemes/0/action",
-            "pageout\n".to_owned(),
-        ),
         ("proc/buddyinfo", format!("Node 0, zone Normal {free}\n")),
         ("proc/pagetypeinfo", format!("Node 0, zone Normal, type Movable {free}\n")),
         ("proc/self/numa_maps", String::new()),
@@ -85,9 +78,7 @@ fn unit(source: &str, column: &str) -> &'static str {
         _ if column.ends_with("_permille") => "thousandths, now",
         _ if column == "in_flight" => "requests, now",
         _ if column.starts_with("mbm_") => "bytes since boot; each counter turns over at its width",
-        _ if ["read_bytes", "write_bytes", "tried_bytes", "applied_bytes"].contains(&column) => {
-            "bytes since the start"
-        }
+        _ if ["read_bytes", "write_bytes"].contains(&column) => "bytes since the start",
         _ if column.ends_with("_bytes") => "bytes, now",
         _ if column.starts_with("free_") || column.starts_with("huge_pages") => {
             "blocks or pages, now"
