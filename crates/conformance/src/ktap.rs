@@ -7,37 +7,10 @@ use std::fmt::Write;
 use crate::document::{CaseRecord, Document};
 use crate::outcome::Verdict;
 
-/// Tests that are the subtests of one: those of a controller, or of a kernel.
-#[derive(Debug)]
-pub struct KtapGroup<'k> {
-    /// Its name.
-    pub name: String,
-    /// Its tests.
-    pub tests: Vec<KtapTest<'k>>,
-    /// Why none of its tests ran, if so: it fails then.
-    pub lost: &'k [String],
-}
-
-/// A test.
-#[derive(Debug)]
-pub struct KtapTest<'k> {
-    /// Its name.
-    pub name: String,
-    /// How it ended.
-    pub result: KtapResult,
-    /// Observations.
-    pub evidence: &'k [String],
-}
-
-/// How a test ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KtapResult {
-    /// `ok`.
-    Passed,
-    /// `not ok`, and why.
-    Failed(String),
-    /// `ok ... # SKIP`, and why: neither a failure of the kernel nor a success.
-    Skipped(String),
+/// The tests of a controller.
+struct Group<'k> {
+    name: &'k str,
+    tests: Vec<&'k CaseRecord>,
 }
 
 /// The document as KTAP: a group for each controller. A case that could show nothing, is unavailable or undecided is
@@ -46,67 +19,45 @@ pub enum KtapResult {
 pub fn ktap(document: &Document) -> String {
     let mut seen = HashSet::new();
     let names = document.cases.iter().map(|case| case.controller.as_str());
-    let groups = names.filter(|name| seen.insert(*name)).map(|controller| KtapGroup {
-        name: controller.to_owned(),
-        tests: document
-            .cases
-            .iter()
-            .filter(|case| case.controller == controller)
-            .map(test)
-            .collect(),
-        lost: &[],
+    let groups = names.filter(|name| seen.insert(*name)).map(|name| Group {
+        name,
+        tests: document.cases.iter().filter(|case| case.controller == name).collect(),
     });
+    let groups: Vec<Group<'_>> = groups.collect();
     let head = format!("Linux {}, cgroup layout {}", document.kernel, document.layout);
-    ktap_of(&head, &groups.collect::<Vec<_>>())
-}
-
-fn test(case: &CaseRecord) -> KtapTest<'_> {
-    let result = match case.verdict {
-        Verdict::Kept => KtapResult::Passed,
-        Verdict::Broken => KtapResult::Failed(case.reason.clone()),
-        other => KtapResult::Skipped(format!("{other}: {}", case.reason)),
-    };
-    KtapTest { name: case.behaviour.clone(), result, evidence: &case.evidence }
-}
-
-/// Groups of tests as KTAP.
-#[must_use]
-pub fn ktap_of(head: &str, groups: &[KtapGroup<'_>]) -> String {
-    let mut text = format!("KTAP version 1\n# {}\n1..{}\n", one_line(head), groups.len());
-    for (number, group) in (1..).zip(groups) {
+    let mut text = format!("KTAP version 1\n# {}\n1..{}\n", one_line(&head), groups.len());
+    for (number, group) in (1..).zip(&groups) {
         subtests(&mut text, group);
-        let name = one_line(&group.name);
-        let has =
-            |wanted: fn(&KtapResult) -> bool| group.tests.iter().any(|test| wanted(&test.result));
-        let (result, directive) = match () {
-            () if has(|one| matches!(one, KtapResult::Failed(_))) => ("not ok", ""),
-            () if has(|one| *one == KtapResult::Passed) => ("ok", ""),
-            () if !group.lost.is_empty() => ("not ok", ""),
-            () => ("ok", " # SKIP no case could show anything"),
+        let has = |verdict| group.tests.iter().any(|case| case.verdict == verdict);
+        let (result, directive) = if has(Verdict::Broken) {
+            ("not ok", "")
+        } else if has(Verdict::Kept) {
+            ("ok", "")
+        } else {
+            ("ok", " # SKIP no case could show anything")
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{result} {number} {name}{directive}");
+        let _ = writeln!(text, "{result} {number} {}{directive}", one_line(group.name));
     }
     text.pop();
     text
 }
 
-fn subtests(text: &mut String, group: &KtapGroup<'_>) {
-    let (name, count) = (one_line(&group.name), group.tests.len());
+fn subtests(text: &mut String, group: &Group<'_>) {
+    let (name, count) = (one_line(group.name), group.tests.len());
     let _ = write!(text, "  KTAP version 1\n  # Subtest: {name}\n  1..{count}\n");
-    for (number, test) in (1..).zip(&group.tests) {
-        comments(text, test.evidence);
-        let (result, directive) = match &test.result {
-            KtapResult::Passed => ("ok", String::new()),
-            KtapResult::Failed(why) => {
-                comments(text, std::slice::from_ref(why));
+    for (number, case) in (1..).zip(&group.tests) {
+        comments(text, &case.evidence);
+        let (result, directive) = match case.verdict {
+            Verdict::Kept => ("ok", String::new()),
+            Verdict::Broken => {
+                comments(text, std::slice::from_ref(&case.reason));
                 ("not ok", String::new())
             }
-            KtapResult::Skipped(why) => ("ok", format!(" # SKIP {}", one_line(why))),
+            other => ("ok", format!(" # SKIP {other}: {}", one_line(&case.reason))),
         };
-        let _ = writeln!(text, "  {result} {number} {}{directive}", one_line(&test.name));
+        let _ = writeln!(text, "  {result} {number} {}{directive}", one_line(&case.behaviour));
     }
-    comments(text, group.lost);
 }
 
 fn comments(text: &mut String, lines: &[String]) {

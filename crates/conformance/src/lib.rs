@@ -31,7 +31,7 @@ pub use cases::{all, select};
 pub use document::{CaseRecord, Document, SCHEMA};
 pub use errno_name::{errno_of, errno_text};
 pub use fixture::Fixture;
-pub use ktap::{KtapGroup, KtapResult, KtapTest, ktap, ktap_of};
+pub use ktap::ktap;
 pub use merge::merge;
 pub use need::Need;
 pub use outcome::{Outcome, Stop, Verdict};

@@ -99,8 +99,7 @@ pub use overrides::StudyChoice;
 pub use pace::Pace;
 pub use passport::{
     CaseChange, ChangeKind, ComparedKernel, MadePassport, PassportComparison, PassportDifference,
-    PassportKernelName, PassportOptions, Say, compare_passports, make_passport, passport_ktap,
-    read_passport,
+    PassportKernelName, PassportOptions, Say, compare_passports, make_passport, read_passport,
 };
 pub use plan_document::{PlanDocument, PlannedChange, PlannedKnob, PlannedTrial, plan_document};
 pub use plan_text::plan_text;

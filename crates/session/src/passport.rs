@@ -10,7 +10,6 @@ mod guest_column;
 mod history;
 mod host_column;
 mod kernel_name;
-mod ktap;
 mod parts;
 mod release;
 mod results;
@@ -38,7 +37,6 @@ pub use compare::{
     compare_passports,
 };
 pub use kernel_name::PassportKernelName;
-pub use ktap::passport_ktap;
 
 /// Tells the user of progress, from any thread.
 pub type Say = fn(&str);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_lab::{Cache, GuestLayout, GuestSpec, parse_swap};
 use assay_session::{
     Code, Error, PassportKernelName, PassportOptions, compare_passports, make_passport,
-    passport_ktap, read_passport,
+    read_passport,
 };
 use assay_units::Bytes;
 use assay_verdict::Passport;
@@ -43,11 +43,8 @@ pub(crate) struct PassportArguments {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Print KTAP, the kernel's format of test results, instead of a table
-    #[arg(long, conflicts_with = "json")]
-    ktap: bool,
     /// Compare two passports by their folders, kernels by their names; runs nothing
-    #[arg(long, value_name = "DIR", num_args = 2, conflicts_with_all = ["kernels", "only", "fresh", "all", "ktap"])]
+    #[arg(long, value_name = "DIR", num_args = 2, conflicts_with_all = ["kernels", "only", "fresh", "all"])]
     compare: Vec<PathBuf>,
     /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
     #[arg(long, value_name = "FACTOR", value_parser = patience)]
@@ -120,9 +117,6 @@ fn show(passport: &Passport, arguments: &PassportArguments) -> Result<(), Error>
     if arguments.json {
         return output::json(passport);
     }
-    output::data(&match arguments.ktap {
-        true => passport_ktap(passport),
-        false => assay_report::passport_text(passport, arguments.all, output::width()),
-    });
+    output::data(&assay_report::passport_text(passport, arguments.all, output::width()));
     Ok(())
 }

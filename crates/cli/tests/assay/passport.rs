@@ -33,10 +33,8 @@ fn the_running_kernel_has_a_passport_that_is_resumed_and_compared() {
     let file = passport["cases"][0]["results"]["host"]["file"].as_str().unwrap();
     assert!(bench.path("p").join(file).is_file() && bench.path("p/passport.html").is_file());
     // The same command has nothing left to do.
-    let again = make(&["--ktap"]);
+    let again = make(&[]);
     again.assert_code(0);
-    assert!(again.stdout.starts_with("KTAP version 1\n# assay passport "), "{}", again.stdout);
-    assert!(again.stdout.contains("\n1..1\n"), "{}", again.stdout);
     assert!(!again.stderr.contains("kept"), "{}", again.stderr);
     assert_eq!(entries(&bench.path("p/kernels/host")), 1);
     bench.assay(["passport", "--compare", "p", "p"]).assert_code(0);

@@ -1,6 +1,6 @@
 //! A parser by the rules of Documentation/dev-tools/ktap.rst, and what it reads in our results.
 
-use super::{KtapGroup, KtapResult, KtapTest, ktap, ktap_of};
+use super::ktap;
 use crate::document::{CaseRecord, Document, SCHEMA};
 use crate::outcome::Verdict;
 
@@ -122,23 +122,6 @@ fn every_verdict_is_read_back_and_nothing_is_forged() {
         ]
     );
     assert_eq!(tests[1].subtests[0].directive.as_deref(), Some("SKIP void: no contention ok 2 x"));
-}
-
-#[test]
-fn a_group_that_was_lost_fails_if_none_of_its_tests_passed() {
-    let lost = ["Kernel panic\nok 1 forged".to_owned()];
-    let group = |result: KtapResult| KtapGroup {
-        name: "bzImage # SKIP".to_owned(),
-        tests: vec![KtapTest { name: "cpu/a".to_owned(), result, evidence: &[] }],
-        lost: &lost,
-    };
-    let skipped = || KtapResult::Skipped("no result".to_owned());
-    let text = ktap_of("two", &[group(skipped()), group(KtapResult::Passed)]);
-    let tests = read(&text).unwrap_or_else(|why| panic!("{why}\n{text}"));
-    assert_eq!([tests[0].passed, tests[1].passed], [false, true], "{text}");
-    assert_eq!(tests[0].directive, None, "{text}");
-    assert_eq!(tests[0].subtests[0].directive.as_deref(), Some("SKIP no result"));
-    assert!(text.contains("  # Kernel panic ok 1 forged\n"), "{text}");
 }
 
 #[test]
