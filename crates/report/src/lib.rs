@@ -20,7 +20,6 @@ mod means;
 mod measure_style;
 mod number;
 mod page;
-mod passport;
 mod recording;
 mod subjects;
 mod text;
@@ -41,7 +40,6 @@ pub use fleet::html as fleet_html;
 pub use index::{IndexEntry, parse_entries as index_entries, render as index_html};
 pub use live::{Clock, InterimResult, Live, Position, Style, trial_line};
 pub use page::comparison as comparison_html;
-pub use passport::html as passport_html;
 pub use recording::{
     document as recording_document, html as recording_html, text as recording_text,
 };

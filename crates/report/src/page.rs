@@ -135,7 +135,6 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
         ("host.html", include_str!("templates/host.html")),
         ("fleet.html", include_str!("templates/fleet.html")),
         ("recording.html", include_str!("templates/recording.html")),
-        ("passport.html", include_str!("templates/passport.html")),
     ] {
         environment.add_template(name, text)?;
     }

@@ -73,8 +73,8 @@ pub(crate) enum Outcome {
 pub struct MadePassport {
     /// The passport, as far as it got.
     pub passport: Passport,
-    /// Its page.
-    pub page: PathBuf,
+    /// Its document.
+    pub document: PathBuf,
     /// How the command ends.
     pub code: Code,
 }
@@ -95,7 +95,7 @@ pub struct MadePassport {
 /// };
 /// let context = Context::of_this_host(Vec::new());
 /// let made = make_passport(&context, &options, &Cache::usual(), |text| eprintln!("{text}"))?;
-/// println!("{}", made.page.display());
+/// println!("{}", made.document.display());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -136,7 +136,7 @@ pub fn make_passport(
         Outcome::Interrupted => Code::Interrupted,
         Outcome::Done => passport_code(&passport),
     };
-    Ok(MadePassport { passport, page: folder.page(), code })
+    Ok(MadePassport { passport, document: folder.document(), code })
 }
 
 fn run_kernel(
@@ -199,8 +199,7 @@ fn assembled(columns: &[(&PassportKernelName, KernelResults)], cases: &[&Case]) 
 
 fn write(folder: &Folder, passport: &Passport) -> Result<(), Error> {
     let document = serde_json::to_string_pretty(passport).map_err(Error::host)?;
-    let page = assay_report::passport_html(passport).map_err(Error::host)?;
-    folder.write(&document, &page)
+    folder.write(&document)
 }
 
 /// The exit code of a passport: broken before undecided, void and missing; unavailable cases do not count.

@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &PassportArguments) -> Result<Code, Error> {
     };
     let made = make_passport(&this_host(), &options, &Cache::usual(), output::message)?;
     show(&made.passport, arguments)?;
-    output::message(&format!("the page: {}", made.page.display()));
+    output::message(&format!("the document: {}", made.document.display()));
     Ok(made.code)
 }
 

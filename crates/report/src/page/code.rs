@@ -29,11 +29,6 @@ impl Code {
         Self::new(style, vendor::libraries(), include_str!("../templates/script.js"))
     }
 
-    /// Code of a page of tables, without figures or scripts.
-    pub(crate) fn for_tables() -> Self {
-        Self::new(include_str!("../templates/style.css"), Vec::new(), "")
-    }
-
     /// Code of the list of runs.
     pub(crate) fn for_index() -> Self {
         let style =

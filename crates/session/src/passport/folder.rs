@@ -1,4 +1,4 @@
-//! The passport's folder: what was asked, the results of each kernel, and the documents made from them.
+//! The passport's folder: what was asked, the results of each kernel, and the document made from them.
 
 use std::path::Path;
 
@@ -14,9 +14,8 @@ use crate::error::Error;
 const REQUEST: &str = "request.json";
 const KERNELS: &str = "kernels";
 
-/// The passport as a document, and as a page.
-pub(super) const DOCUMENT: &str = "passport.json";
-const PAGE: &str = "passport.html";
+/// The passport.
+const DOCUMENT: &str = "passport.json";
 
 /// Limit of a document that is read.
 const MAX_DOCUMENT: u64 = 64 << 20;
@@ -81,15 +80,14 @@ impl Folder {
         KernelResults::open(&self.kernels, name.folder())
     }
 
-    /// Writes the passport, and its page.
-    pub(super) fn write(&self, document: &str, page: &str) -> Result<(), Error> {
-        self.dir.replace(DOCUMENT, document.as_bytes()).map_err(Error::host)?;
-        self.dir.replace(PAGE, page.as_bytes()).map_err(Error::host)
+    /// Writes the passport.
+    pub(super) fn write(&self, document: &str) -> Result<(), Error> {
+        self.dir.replace(DOCUMENT, document.as_bytes()).map_err(Error::host)
     }
 
-    /// The path of the page.
-    pub(super) fn page(&self) -> std::path::PathBuf {
-        self.dir.path().join(PAGE)
+    /// The path of the passport.
+    pub(super) fn document(&self) -> std::path::PathBuf {
+        self.dir.path().join(DOCUMENT)
     }
 }
 
