@@ -84,7 +84,7 @@ pub(crate) enum Command {
     Conform(command::conform::ConformArguments),
     /// Test several kernels with the same cases
     ///
-    /// The running one, and others in virtual machines: which promises each keeps, and since when.
+    /// The running one, and others in virtual machines: which promises each keeps.
     Passport(command::passport::PassportArguments),
     /// Print shell completions
     Completions(command::completions::CompletionsArguments),

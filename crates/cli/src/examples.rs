@@ -144,13 +144,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("assay conform cpu memory", "the cases of two controllers"),
         ],
     ),
-    (
-        "passport",
-        &[
-            ("assay passport --kernels host,debian-6.12", "which promises each keeps"),
-            ("assay passport --compare before after", "what differs between two passports"),
-        ],
-    ),
+    ("passport", &[("assay passport --kernels host,debian-6.12", "which promises each keeps")]),
     ("completions", &[("assay completions bash", "print the script for bash")]),
     ("man", &[("assay man ./man", "write all manual pages to a folder")]),
 ];

@@ -10,7 +10,7 @@ mod texts;
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 23] = [
     Target {
         name: "audit",
         corpus: &["crates/fuzz/corpus/audit"],
@@ -142,22 +142,6 @@ pub const TARGETS: [Target; 24] = [
         ending: ".json",
         words: &["\"broken\"", "\"cases\"", "\"evidence\"", "null", "[]", "|"],
         reader: outcomes::conformance,
-    },
-    Target {
-        name: "passport",
-        corpus: &["crates/fuzz/corpus/passport"],
-        ending: ".json",
-        words: &[
-            "\"broken\"",
-            "\"not-available\"",
-            "\"history\"",
-            "\"results\"",
-            "null",
-            "[]",
-            "#",
-            "</script>",
-        ],
-        reader: outcomes::passport,
     },
     Target {
         name: "events",

@@ -97,10 +97,7 @@ pub use look_taker::SharedLook;
 pub use observer::{CurrentSetting, Observer, RunView, Transcript};
 pub use overrides::StudyChoice;
 pub use pace::Pace;
-pub use passport::{
-    CaseChange, ChangeKind, ComparedKernel, MadePassport, PassportComparison, PassportDifference,
-    PassportKernelName, PassportOptions, Say, compare_passports, make_passport, read_passport,
-};
+pub use passport::{MadePassport, PassportKernelName, PassportOptions, Say, make_passport};
 pub use plan_document::{PlanDocument, PlannedChange, PlannedKnob, PlannedTrial, plan_document};
 pub use plan_text::plan_text;
 pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare, refuse_without_room};

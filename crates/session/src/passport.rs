@@ -1,22 +1,18 @@
 //! What several kernels do in the same cases: the running one, and others in guests of the lab.
 
 mod assemble;
-mod build;
-mod compare;
 #[cfg(test)]
 mod fake;
 mod folder;
 mod guest_column;
-mod history;
 mod host_column;
 mod kernel_name;
 mod parts;
-mod release;
 mod results;
 mod stream;
 mod version;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assay_conformance::Case;
 use assay_files::Trust;
@@ -32,10 +28,6 @@ use folder::{Conditions, Folder};
 use guest_column::Guests;
 use results::KernelResults;
 
-pub use compare::{
-    CaseChange, ChangeKind, ComparedKernel, PassportComparison, PassportDifference,
-    compare_passports,
-};
 pub use kernel_name::PassportKernelName;
 
 /// Tells the user of progress, from any thread.
@@ -214,19 +206,6 @@ fn passport_code(passport: &Passport) -> Code {
         (false, true) => Code::Undecided,
         (false, false) => Code::Kept,
     }
-}
-
-/// Reads a passport by its folder or its passport.json.
-///
-/// ```
-/// use assay_session::{Code, read_passport};
-/// assert_eq!(read_passport("no/such/folder".as_ref()).unwrap_err().code, Code::Usage);
-/// ```
-///
-/// # Errors
-/// There is none, or it was damaged.
-pub fn read_passport(path: &Path) -> Result<Passport, Error> {
-    folder::read(path)
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub use judgement::{
     Cause, Check, Fact, Figure, GroupJudgement, Judgement, Observation, PromiseJudgement,
     SpansJudgement, States, Strength, TrialJudgement, WorkloadMetrics, wrong_by_chance,
 };
-pub use passport::{CaseResult, CaseSpan, CaseVerdict, Passport, PassportCase, PassportKernel};
+pub use passport::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
 pub use proof::{Proof, ProofState};
 pub use validity::{Soundness, Validity};
 pub use verdict::Verdict;

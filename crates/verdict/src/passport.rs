@@ -1,8 +1,6 @@
 //! `passport.json`, schema 1: what several kernels do in the same cases. Field names are a contract with
 //! users' scripts.
 
-mod since;
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -31,9 +29,6 @@ pub struct PassportKernel {
     pub release: Option<String>,
     /// Its control groups: `v1`, `v2` or `hybrid`.
     pub layout: Option<String>,
-    /// Tells builds of one release apart, where its image was given by its path.
-    #[serde(default)]
-    pub build: Option<String>,
     /// The hypervisor, if detected; in QEMU without KVM times mean nothing.
     pub machine: Option<String>,
     /// Factor by which its windows were longer than usual.
@@ -63,9 +58,6 @@ pub struct PassportCase {
     pub documented: String,
     /// Results by the names of the kernels; a kernel without one is absent.
     pub results: BTreeMap<String, CaseResult>,
-    /// Verdicts along the releases, the oldest first; a kernel without a result is undecided, by its
-    /// name where its release is not known. Empty where kernels differ whose order is not known.
-    pub history: Vec<CaseSpan>,
 }
 
 /// One case on one kernel.
@@ -99,20 +91,6 @@ pub enum CaseVerdict {
     NotAvailable,
 }
 
-/// Neighbouring releases with one verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CaseSpan {
-    /// The layout of their control groups, where kernels of several differ: each then has its own spans.
-    #[serde(default)]
-    pub layout: Option<String>,
-    /// `kept` or `broken`; any other is a gap between these.
-    pub verdict: CaseVerdict,
-    /// The oldest release.
-    pub first: String,
-    /// The newest.
-    pub last: String,
-}
-
 impl CaseVerdict {
     /// All of them, in the order of counts.
     pub const ALL: [Self; 5] =
@@ -128,12 +106,6 @@ impl CaseVerdict {
             Self::Void => "void",
             Self::NotAvailable => "not available",
         }
-    }
-
-    /// Whether it says something about the kernel.
-    #[must_use]
-    pub const fn is_decided(self) -> bool {
-        matches!(self, Self::Kept | Self::Broken)
     }
 }
 
@@ -165,16 +137,6 @@ impl PassportCase {
         use CaseVerdict::{Broken, Undecided, Void};
         [Broken, Undecided, Void].into_iter().any(|verdict| self.has(verdict))
     }
-
-    /// What the releases say together: `broken since 6.18.44; kept from 5.10.0 to 6.12.117`. Releases
-    /// that decided nothing are named, and a change beside one came `by` the next that did.
-    #[must_use]
-    pub fn since(&self) -> String {
-        if self.history.is_empty() && self.has(CaseVerdict::Kept) && self.has(CaseVerdict::Broken) {
-            return "differs between columns".to_owned();
-        }
-        since::of(&self.history)
-    }
 }
 
 #[cfg(test)]
@@ -196,15 +158,7 @@ mod tests {
             promise: String::new(),
             documented: String::new(),
             results: results.map(|(at, verdict)| (at.to_string(), result(verdict))).collect(),
-            history: vec![],
         }
-    }
-
-    #[test]
-    fn without_an_order_nothing_is_claimed() {
-        use CaseVerdict::{Broken, Kept, Void};
-        assert_eq!(case(&[Kept, Broken]).since(), "differs between columns");
-        assert_eq!(case(&[Kept, Void]).since(), "not decided");
     }
 
     #[test]

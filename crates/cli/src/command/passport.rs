@@ -4,10 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_lab::{Cache, GuestLayout, GuestSpec, parse_swap};
-use assay_session::{
-    Code, Error, PassportKernelName, PassportOptions, compare_passports, make_passport,
-    read_passport,
-};
+use assay_session::{Code, Error, PassportKernelName, PassportOptions, make_passport};
 use assay_units::Bytes;
 use assay_verdict::Passport;
 use clap::Args;
@@ -21,12 +18,7 @@ use crate::shared_arguments::TrustArguments;
 #[derive(Debug, Args)]
 pub(crate) struct PassportArguments {
     /// Kernels: `host`, `debian-5.10` (any series), `debian-newest`, `./bzImage:MODULES`; separated by commas
-    #[arg(
-        long,
-        value_name = "KERNEL,..",
-        value_delimiter = ',',
-        required_unless_present = "compare"
-    )]
+    #[arg(long, value_name = "KERNEL,..", value_delimiter = ',', required = true)]
     kernels: Vec<PassportKernelName>,
     /// Only these controllers or cases, separated by commas [default: all]
     #[arg(long, value_name = "CASE,..", value_delimiter = ',')]
@@ -43,9 +35,6 @@ pub(crate) struct PassportArguments {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Compare two passports by their folders, kernels by their names; runs nothing
-    #[arg(long, value_name = "DIR", num_args = 2, conflicts_with_all = ["kernels", "only", "fresh", "all"])]
-    compare: Vec<PathBuf>,
     /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
     #[arg(long, value_name = "FACTOR", value_parser = patience)]
     patience: Option<f64>,
@@ -79,16 +68,8 @@ struct PassportGuestArguments {
     timeout: Duration,
 }
 
-/// Makes a passport, or compares two.
+/// Makes a passport.
 pub(crate) fn run(arguments: &PassportArguments) -> Result<Code, Error> {
-    if let [first, second] = &arguments.compare[..] {
-        let comparison = compare_passports(&read_passport(first)?, &read_passport(second)?);
-        match arguments.json {
-            true => output::json(&comparison)?,
-            false => output::data(&comparison.text()),
-        }
-        return Ok(comparison.code());
-    }
     let guests = &arguments.guests;
     let options = PassportOptions {
         kernels: arguments.kernels.clone(),

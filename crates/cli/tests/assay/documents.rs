@@ -158,19 +158,12 @@ fn documents_of_recorded_runs_follow_their_schemas() {
     let judge = ["judge", "--csv", "rates.csv", "--weights", "1,2", "--json"];
     documents.printed("verdict", &judge, &[0, 1, 3]);
     let corpus = root().join("crates/fuzz/corpus");
-    for (file, schema) in [
-        ("evidence/disk.json", "evidence"),
-        ("passport/two-kernels.json", "passport"),
-        ("tune/found.json", "tune"),
-    ] {
+    for (file, schema) in [("evidence/disk.json", "evidence"), ("tune/found.json", "tune")] {
         documents.file(schema, &corpus.join(file));
     }
     let conformance = root().join("docs/results/conformance");
     entries(&conformance).iter().for_each(|path| documents.file("conform", path));
-    let passport = corpus.join("passport/two-kernels.json").display().to_string();
-    let compare = ["passport", "--compare", &passport, &passport, "--json"];
-    documents.printed("passport-comparison", &compare, &[0]);
-    documents.assert_follow(&["verdict", "compare", "manifest", "tune", "conform", "passport"]);
+    documents.assert_follow(&["verdict", "compare", "manifest", "tune", "conform"]);
 }
 
 #[test]

@@ -7,7 +7,6 @@ use assay_fleet::{Fleet, TaskRecord};
 use assay_intervention::Tuning;
 use assay_judge::judge;
 use assay_run_folder::Run;
-use assay_verdict::Passport;
 use serde::de::DeserializeOwned;
 
 use assay_fuzzer::{Reader, answer};
@@ -61,14 +60,6 @@ pub(super) fn conformance() -> Reader {
     })
 }
 
-pub(super) fn passport() -> Reader {
-    document(|parsed: &Passport| {
-        let changes = assay_session::compare_passports(parsed, parsed).changes.len();
-        let table = assay_report::passport_text(parsed, true, COLUMNS);
-        format!("{changes} {table}")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,7 +72,6 @@ mod tests {
             let parsed = serde_json::from_slice::<T>(&std::fs::read(path).unwrap());
             assert!(parsed.is_ok(), "{name}: {:?}", parsed.err());
         }
-        read::<Passport>("passport/two-kernels.json");
         read::<Fleet>("fleet/two-hosts.json");
         read::<TaskRecord>("task/ended.json");
         read::<Tuning>("tune/found.json");

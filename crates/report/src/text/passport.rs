@@ -40,9 +40,7 @@ pub fn render(passport: &Passport, all: bool, width: usize) -> String {
         for kernel in &passport.kernels {
             table = table.left(kernel.name.clone(), 0, |case| word(case, &kernel.name).to_owned());
         }
-        lines.extend(
-            table.left("since", 1, |case| case.since()).lines(width, Paint { color: false }),
-        );
+        lines.extend(table.lines(width, Paint { color: false }));
     }
     for case in shown {
         lines.extend(reasons(passport, case).flat_map(|reason| wrap(&reason, width, "    ")));
@@ -89,7 +87,7 @@ fn word(case: &PassportCase, kernel: &str) -> &'static str {
 mod tests {
     use std::collections::BTreeMap;
 
-    use assay_verdict::{CaseResult, CaseSpan};
+    use assay_verdict::CaseResult;
 
     use super::*;
 
@@ -101,12 +99,6 @@ mod tests {
             seconds: 1.0,
             file: "kernels/debian-6.1/001.json".to_owned(),
         };
-        let span = |release: &str| CaseSpan {
-            layout: None,
-            verdict,
-            first: release.to_owned(),
-            last: release.to_owned(),
-        };
         Passport {
             schema: 1,
             assay: "0".to_owned(),
@@ -115,7 +107,6 @@ mod tests {
                 name: "debian-6.1".to_owned(),
                 release: Some("6.1.0-56-amd64".to_owned()),
                 layout: Some("v2".to_owned()),
-                build: None,
                 machine: Some("QEMU".to_owned()),
                 patience: Some(3.0),
                 seconds: 12.0,
@@ -129,7 +120,6 @@ mod tests {
                 promise: "It holds.".to_owned(),
                 documented: "Documentation/".to_owned(),
                 results: BTreeMap::from([("debian-6.1".to_owned(), result)]),
-                history: vec![span("6.1.0-56-amd64")],
             }],
         }
     }

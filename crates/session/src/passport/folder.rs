@@ -17,8 +17,8 @@ const KERNELS: &str = "kernels";
 /// The passport.
 const DOCUMENT: &str = "passport.json";
 
-/// Limit of a document that is read.
-const MAX_DOCUMENT: u64 = 64 << 20;
+/// Limit of the request that is read.
+const MAX_REQUEST: u64 = 1 << 20;
 
 /// What decides how a case runs in a guest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ impl Folder {
             dir.remove_tree(KERNELS).map_err(Error::host)?;
         }
         if !is_new && !fresh {
-            let text = dir.text(REQUEST, MAX_DOCUMENT).map_err(Error::usage)?;
+            let text = dir.text(REQUEST, MAX_REQUEST).map_err(Error::usage)?;
             let known: Conditions = serde_json::from_str(&text)
                 .map_err(|cause| Error::usage(format!("cannot understand {REQUEST}: {cause}")))?;
             if let Some(how) = known.unlike(asked) {
@@ -118,27 +118,6 @@ impl Conditions {
             self.memory,
             patience.unwrap_or_default()
         )
-    }
-}
-
-/// Reads a passport by its folder or its document.
-///
-/// # Errors
-/// There is none, or it was damaged.
-pub(super) fn read(path: &Path) -> Result<assay_verdict::Passport, Error> {
-    let file = if path.is_dir() { path.join(DOCUMENT) } else { path.to_owned() };
-    let hint = "expected a folder of `assay passport`, or the passport.json in it";
-    let text = assay_files::input_text(&file, MAX_DOCUMENT)
-        .map_err(|error| Error::usage(format!("{error}\n  hint: {hint}")))?;
-    let passport: assay_verdict::Passport = serde_json::from_str(&text).map_err(|cause| {
-        Error::usage(format!("cannot understand {}: {cause}\n  hint: {hint}", file.display()))
-    })?;
-    match passport.schema {
-        1 => Ok(passport),
-        other => {
-            let what = format!("{} has schema {other}, this version reads 1", file.display());
-            Err(Error::usage(what))
-        }
     }
 }
 

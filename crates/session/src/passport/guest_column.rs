@@ -7,7 +7,6 @@ use assay_conformance::Case;
 use assay_kernel::signal;
 use assay_lab::{Argument, Cache, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
 
-use super::build::build;
 use super::parts::{name as case_name, parts};
 use super::results::KernelResults;
 use super::stream::DocumentStream;
@@ -42,7 +41,7 @@ impl Guests<'_> {
     /// Runs the cases that have no result yet. Whatever fails is noted in the folder of the results.
     pub(super) fn run(&self, name: &str, mut results: KernelResults) -> Result<Outcome, Error> {
         let is_done = parts(self.cases, &results.settled(), &[]).is_empty();
-        // Debian's need not be there any more. An image may have been built again.
+        // Debian's need not be there any more. An image may be of another release now.
         if is_done && !matches!(self.spec.kernel, KernelChoice::Image { .. }) {
             return Ok(Outcome::Done);
         }
@@ -53,8 +52,7 @@ impl Guests<'_> {
         }
         match provided {
             Ok(kernel) => {
-                let build = build(&self.spec.kernel, &kernel)?;
-                results.of_kernel(name, &kernel.release, build)?;
+                results.of_kernel(name, &kernel.release)?;
                 if !is_done {
                     self.boot_until_done(name, &kernel.release, results)?;
                 }

@@ -19,7 +19,7 @@ pub(super) fn run(
     say: Say,
 ) -> Result<Outcome, Error> {
     // Also where no case is left to run: the column would pass for this kernel's.
-    results.of_kernel("host", &gather(&context.root).map_err(Error::host)?.kernel, None)?;
+    results.of_kernel("host", &gather(&context.root).map_err(Error::host)?.kernel)?;
     for part in parts(cases, &results.settled(), &[]) {
         let request = prepare_conform(context, part, patience)?;
         let mut telling = |case: &Case, record: Option<&CaseRecord>| tell(case, record, &say);

@@ -39,9 +39,6 @@ pub(super) struct Guests {
     pub(super) boots: Vec<f64>,
     /// Why they ended early.
     pub(super) lost: Vec<String>,
-    /// Which build of its release they ran.
-    #[serde(default)]
-    pub(super) build: Option<String>,
 }
 
 /// The error of results that cannot stand beside those that are there.
@@ -108,37 +105,18 @@ impl KernelResults {
     pub(super) fn note(&mut self, boot: Option<f64>, lost: Option<String>) -> Result<(), Error> {
         self.guests.boots.extend(boot);
         self.guests.lost.extend(lost);
-        self.save()
+        let text = serde_json::to_string_pretty(&self.guests).map_err(Error::host)?;
+        self.dir.replace(STATE, text.as_bytes()).map_err(Error::host)
     }
 
-    /// Refuses another release or build than that of earlier results: both would be in one column.
-    pub(super) fn of_kernel(
-        &mut self,
-        name: &str,
-        release: &str,
-        build: Option<String>,
-    ) -> Result<(), Error> {
-        let is_build = self.guests.build == build;
+    /// Refuses another release than that of earlier results: both would be in one column.
+    pub(super) fn of_kernel(&self, name: &str, release: &str) -> Result<(), Error> {
         match self.release() {
-            None if is_build => Ok(()),
-            None => {
-                self.guests.build = build;
-                self.save()
-            }
             Some(known) if known != release => Err(begin_again(format!(
                 "the results of {name} are of Linux {known}; it is Linux {release} now"
             ))),
-            Some(_) if is_build => Ok(()),
-            Some(_) => {
-                let what = format!("the results of {name} are of another build of Linux {release}");
-                Err(begin_again(what))
-            }
+            _ => Ok(()),
         }
-    }
-
-    fn save(&self) -> Result<(), Error> {
-        let text = serde_json::to_string_pretty(&self.guests).map_err(Error::host)?;
-        self.dir.replace(STATE, text.as_bytes()).map_err(Error::host)
     }
 
     /// The record of each case: the latest, but for what emulation may have broken.
@@ -183,11 +161,6 @@ impl KernelResults {
     fn is_emulated(&self) -> bool {
         let mut documents = self.documents.iter();
         documents.any(|(_, one)| one.virtual_machine.as_deref() == Some("QEMU"))
-    }
-
-    /// The layout of its control groups, if a result names it.
-    pub(super) fn layout(&self) -> Option<&str> {
-        self.documents.first().map(|(_, document)| document.layout.as_str())
     }
 
     /// The release of the kernel, if a result names it.
@@ -319,17 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn results_of_another_release_or_build_are_refused() {
+    fn results_of_another_release_are_refused() {
         let place = tempfile::tempdir().unwrap();
         let kernels = Dir::open(place.path()).unwrap();
-        let open = || KernelResults::open(&kernels, "x".to_owned()).unwrap();
-        let of = |release, build: &str| open().of_kernel("./x", release, Some(build.to_owned()));
-        assert!(of("6.1.0", "old").is_ok() && of("6.1.1", "old").is_ok(), "nothing has run");
-        open().add(document("6.1.0", vec![record("a", Verdict::Kept)])).unwrap();
-        assert!(of("6.1.0", "old").is_ok());
-        let error = of("6.1.0", "new").unwrap_err().to_string();
-        assert!(error.contains("another build") && error.contains("--fresh"), "{error}");
-        let error = of("6.12.1", "old").unwrap_err().to_string();
+        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+        assert!(results.of_kernel("./x", "6.1.1").is_ok(), "nothing has run");
+        results.add(document("6.1.0", vec![record("a", Verdict::Kept)])).unwrap();
+        assert!(results.of_kernel("./x", "6.1.0").is_ok());
+        let error = results.of_kernel("./x", "6.12.1").unwrap_err().to_string();
         assert!(error.contains("6.1.0") && error.contains("6.12.1"), "{error}");
     }
 

@@ -26,7 +26,7 @@ const fn document(name: &'static str, root: &'static str, from: &'static str) ->
     Document { name, root, from }
 }
 
-pub(crate) const DOCUMENTS: [Document; 36] = [
+pub(crate) const DOCUMENTS: [Document; 35] = [
     document("audit", "audit::Audit", "`assay audit --json`"),
     document("audit-contended", "cli::Watched", "`assay audit --for 60s --json`"),
     document("audit-drift", "audit::Drift", "`assay audit --baseline FILE --json`"),
@@ -61,11 +61,6 @@ pub(crate) const DOCUMENTS: [Document; 36] = [
     document("knobs-check", "cli::CheckedKnobs", "`assay host --knobs-check --json`"),
     document("manifest", "run-folder::Manifest", "manifest.json of a run folder"),
     document("passport", "verdict::Passport", "`assay passport --json`, passport.json"),
-    document(
-        "passport-comparison",
-        "session::PassportComparison",
-        "`assay passport --compare A B --json`",
-    ),
     document("plan", "session::PlanDocument", "`assay check --json`, `run --dry-run --json`"),
     document("report", "cli::Written", "`assay report RUN --json`"),
     document("restore", "cli::Restored", "`assay restore --json`"),
