@@ -1,5 +1,5 @@
 //! Export formats for runs: tidy tables for notebooks, a live stream of JSON lines, the formats of
-//! other tools (fio, hyperfine, OpenMetrics) where their meaning fits, and the list of all runs.
+//! other tools (fio, OpenMetrics) where their meaning fits, and the list of all runs.
 //!
 //! Exports compute no verdicts: every number comes from a run folder, and every verdict from
 //! `judge`. Tables are written batch by batch, so exporting a thousand runs needs no more memory
@@ -12,7 +12,6 @@ mod error;
 mod families;
 mod fio;
 mod follow;
-mod hyperfine;
 mod index;
 mod junit;
 mod lines;
@@ -30,7 +29,6 @@ pub use columns::{Kind, Shape, ShapeColumn, TABLES, page};
 pub use error::Error;
 pub use fio::fio;
 pub use follow::Follower;
-pub use hyperfine::hyperfine;
 pub use index::{update_index, update_own_index};
 pub use junit::junit;
 pub use openmetrics::{Live, openmetrics};

@@ -25,8 +25,6 @@ pub enum ExportFormat {
     Junit,
     /// JSON like `fio --output-format=json`.
     Fio,
-    /// JSON like `hyperfine --export-json`.
-    Hyperfine,
 }
 
 impl ExportFormat {
@@ -36,7 +34,7 @@ impl ExportFormat {
     /// use assay_session::ExportFormat;
     /// assert_eq!(ExportFormat::ALL[0].0, "parquet");
     /// ```
-    pub const ALL: [(&str, Self, &str); 7] = [
+    pub const ALL: [(&str, Self, &str); 6] = [
         ("parquet", Self::Parquet, "Five tables as Parquet"),
         ("csv", Self::Csv, "Five tables as CSV"),
         ("jsonl", Self::JsonLines, "The rows of the same tables as JSON lines"),
@@ -47,11 +45,6 @@ impl ExportFormat {
         ),
         ("junit", Self::Junit, "Verdicts as JUnit XML, a promise a test case, for CI services"),
         ("fio", Self::Fio, "JSON like `fio --output-format=json`, for groups that do I/O"),
-        (
-            "hyperfine",
-            Self::Hyperfine,
-            "JSON like `hyperfine --export-json`, for workloads that end by themselves",
-        ),
     ];
 
     /// The format of the tables, if it is one that needs a folder.
@@ -141,7 +134,6 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
         ExportFormat::Fio => {
             format!("{:#}\n", assay_export::fio(&run.manifest, &run.samples)?)
         }
-        ExportFormat::Hyperfine => format!("{:#}\n", assay_export::hyperfine(&run.manifest)?),
         ExportFormat::Junit => {
             let judgement = assay_judge::judge(&run.manifest, &run.samples);
             if judgement.promises_nothing() {
