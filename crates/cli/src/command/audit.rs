@@ -7,7 +7,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_audit::{Audit, Class, Snapshot, audit};
+use assay_audit::{Class, Snapshot, audit};
 use assay_diagnostic::closest;
 use assay_kernel::Root;
 use assay_session::{
@@ -16,7 +16,6 @@ use assay_session::{
 };
 use clap::Args;
 
-use crate::destination::Destination;
 use crate::output;
 use crate::parsers::duration_in;
 
@@ -68,9 +67,6 @@ pub(crate) struct AuditArguments {
     watch: watch::WatchArguments,
     #[command(flatten)]
     manifest: manifest::ManifestArguments,
-    /// Write the findings as SARIF 2.1.0, for code scanning, to this file as well; `-` for stdout instead of the page
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "baseline", "is_self", "watch", "manifests"])]
-    sarif: Option<PathBuf>,
     /// Print JSON
     #[arg(long, conflicts_with = "snapshot")]
     json: bool,
@@ -177,8 +173,6 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
 }
 
 fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
-    // A path that cannot be written is refused before anything is read.
-    let sarif = arguments.sarif.as_deref().map(Destination::open).transpose()?;
     let snapshot = arguments.host()?;
     if let Some(file) = &arguments.snapshot {
         write_snapshot(file, &snapshot)?;
@@ -191,14 +185,7 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
     if let Some(file) = &arguments.report {
         write_audit_report(file, &audit, None)?;
     }
-    if let Some(file) = sarif {
-        let text = serde_json::to_string_pretty(&sarif_of(&audit)).map_err(Error::host)?;
-        file.write_text(&format!("{text}\n")).map_err(Error::host)?;
-    }
     let class = arguments.fail_on.and_then(FailOn::class);
-    if arguments.sarif.as_deref().is_some_and(|path| path == "-") {
-        return Ok(audit_code(&audit, class));
-    }
     if arguments.json {
         output::json(&audit)?;
     } else if let Some(below) = &arguments.groups {
@@ -225,10 +212,6 @@ fn root_at(folder: &Path) -> Result<Root, Error> {
          `--pid host -v /:/host:ro`, and name `--root /host`",
         folder.display()
     )))
-}
-
-fn sarif_of(audit: &Audit) -> serde_json::Value {
-    assay_audit::sarif(audit, env!("CARGO_PKG_VERSION"))
 }
 
 fn since(arguments: &AuditArguments, baseline: &Path) -> Result<Code, Error> {

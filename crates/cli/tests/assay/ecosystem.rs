@@ -1,4 +1,4 @@
-//! What other tools read: SARIF, the JSON of every command, a host in a folder, and the script of action.yml.
+//! What other tools read: the JSON of every command, a host in a folder, and the script of action.yml.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,23 +13,6 @@ use crate::running::Ended;
 fn document(ended: &Ended) -> Value {
     ended.assert_code(0);
     serde_json::from_str(&ended.stdout).unwrap_or_else(|why| panic!("{why}: {}", ended.stdout))
-}
-
-#[test]
-fn an_audit_is_written_as_sarif_beside_the_page_or_instead_of_it() {
-    let bench = Bench::aside();
-    bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
-    let ended = bench.assay(["audit", "host.json", "--sarif", "found.sarif"]);
-    ended.assert_code(0);
-    assert!(ended.stdout.contains("Linux "), "{}", ended.stdout);
-    let written: Value =
-        serde_json::from_str(&fs::read_to_string(bench.path("found.sarif")).unwrap()).unwrap();
-    assert_eq!(document(&bench.assay(["audit", "host.json", "--sarif", "-"])), written);
-    let page = document(&bench.assay(["audit", "host.json", "--json"]));
-    let results = written["runs"][0]["results"].as_array().unwrap();
-    assert_eq!(results.len(), page["findings"].as_array().unwrap().len());
-    let ended = bench.assay(["audit", "host.json", "--sarif", "no/such/folder/x"]);
-    assert_ne!(ended.status.code(), Some(0), "{}", ended.stderr);
 }
 
 #[test]
@@ -149,5 +132,5 @@ fn the_action_audits_with_the_real_program() {
     let (code, output, summary) =
         action(&bench, &[("ASSAY_RUN", "audit"), ("ASSAY_PROGRAM", program)]);
     assert!(code == Some(0) && summary.contains("groups"), "{output}\n{summary}");
-    assert!(bench.path("results").join("audit.sarif").is_file());
+    assert!(bench.path("results").join("audit.json").is_file());
 }
