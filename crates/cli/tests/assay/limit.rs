@@ -18,7 +18,7 @@ limit = ["24 MiB", "300 MiB"]
 [design]
 repeats = 3
 warm_up = "100 ms"
-at_most = "1500 ms"
+at_most = "2500 ms"
 
 [disks.scratch]
 use = "loop"
