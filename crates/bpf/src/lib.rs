@@ -6,11 +6,12 @@
 
 mod field_types;
 mod fitted;
-pub mod group_iterator;
-mod kernel_functions;
 mod object;
-mod prepared;
-pub mod task_iterator;
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use assay_kernel::{Error, Root};
 
 pub use object::Programs;
 
@@ -46,3 +47,13 @@ pub const EMPTY: &[u8] = include_bytes!("../programs/empty.bpf.o");
 
 /// The same for the tracepoints of [`DISK`] (`programs/empty_disk.bpf.c`).
 pub const EMPTY_DISK: &[u8] = include_bytes!("../programs/empty_disk.bpf.o");
+
+/// The id of the group with this directory, by which programs know it.
+///
+/// # Errors
+/// There is no such directory.
+pub fn group_id(root: &Root, directory: &Path) -> Result<u64, Error> {
+    std::fs::metadata(root.resolve(directory))
+        .map(|metadata| metadata.ino())
+        .map_err(|cause| Error::new("stat", directory, &cause))
+}

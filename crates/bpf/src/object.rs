@@ -91,21 +91,13 @@ impl Programs {
     pub fn map(&self, name: &str) -> Result<&BpfMap, Error> {
         self.maps.get(name).ok_or_else(|| no_map(name))
     }
-
-    /// Takes a map to have its memory in this process. The programs keep it alive.
-    ///
-    /// # Errors
-    /// The object has no such map.
-    pub fn take_map(&mut self, name: &str) -> Result<BpfMap, Error> {
-        self.maps.remove(name).ok_or_else(|| no_map(name))
-    }
 }
 
 fn no_map(name: &str) -> Error {
     Error::unexpected("find the map", Path::new(name), "the object does not define it")
 }
 
-pub(crate) fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
+fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
     let create = |(name, map): (&String, &aya_obj::Map)| {
         let is_variables = map.section_kind() != EbpfSectionKind::BtfMaps;
         let array = bpf_map_type::BPF_MAP_TYPE_ARRAY as u32;
@@ -117,10 +109,6 @@ pub(crate) fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, E
             flags: map.map_flags(),
         };
         let created = BpfMap::create(shape)?;
-        if map.section_kind() == EbpfSectionKind::Rodata {
-            created.set(&[0; 4], map.data())?;
-            created.freeze()?;
-        }
         Ok((name.clone(), created))
     };
     object.maps.iter().map(create).collect()
@@ -155,7 +143,7 @@ fn turn(name: &str) -> (bool, &str) {
 }
 
 /// Puts the numbers of the maps, and functions that are called, into the instructions.
-pub(crate) fn link(object: &mut Object, maps: &BTreeMap<String, BpfMap>) -> Result<(), Error> {
+fn link(object: &mut Object, maps: &BTreeMap<String, BpfMap>) -> Result<(), Error> {
     let shapes = object.maps.clone();
     let numbered = shapes.iter().filter_map(|(name, shape)| {
         maps.get(name).map(|map| (name.as_str(), map.descriptor(), shape))
@@ -171,7 +159,7 @@ fn tracepoint_type(types: &Types<'_>, tracepoint: &str) -> Result<u32, Error> {
 }
 
 /// An instruction as the kernel reads it (Documentation/bpf/instruction-set.rst).
-pub(crate) fn word(instruction: &bpf_insn) -> u64 {
+fn word(instruction: &bpf_insn) -> u64 {
     let registers = instruction.src_reg() << 4 | instruction.dst_reg();
     let [low, high] = instruction.off.to_le_bytes();
     let [a, b, c, d] = instruction.imm.to_le_bytes();

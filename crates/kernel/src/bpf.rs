@@ -10,11 +10,6 @@ use crate::error::Error;
 /// From linux/bpf.h.
 const BPF_PROG_LOAD: libc::c_long = 5;
 const BPF_PROG_TYPE_TRACING: u32 = 26;
-const BPF_PROG_TYPE_SYSCALL: u32 = 31;
-const BPF_F_SLEEPABLE: u32 = 1 << 4;
-
-/// Type, flags, `BPF_TRACE_*`, and the BTF id of what it is attached to.
-type Kind = (u32, u32, u32, u32);
 
 /// Room for the verifier's messages; it writes the last ones if there are more.
 const LOG: usize = 1 << 16;
@@ -82,34 +77,24 @@ struct LoadTraced {
 /// what has this BTF id. The hint of the error has the verifier's reason.
 pub(crate) fn load_tracing(
     name: &str,
-    (attach, target): (u32, u32),
+    attachment: (u32, u32),
     program: &[u64],
 ) -> Result<OwnedFd, Error> {
-    load_named(name, (BPF_PROG_TYPE_TRACING, 0, attach, target), program)
-}
-
-/// Loads a program that this process runs by a system call.
-pub(crate) fn load_routine(name: &str, program: &[u64]) -> Result<OwnedFd, Error> {
-    load_named(name, (BPF_PROG_TYPE_SYSCALL, BPF_F_SLEEPABLE, 0, 0), program)
-}
-
-fn load_named(name: &str, kind: Kind, program: &[u64]) -> Result<OwnedFd, Error> {
     // Without a log first: writing it takes longer than the verification.
-    load_again(|| load_logged(kind, program, &mut [])).or_else(|cause| {
+    load_again(|| load_logged(attachment, program, &mut [])).or_else(|cause| {
         let mut log = vec![0; LOG];
         // ENOSPC of the second attempt would say that its log is longer, not what is wrong.
-        load_logged(kind, program, &mut log).map_err(|_| refusal(name, &cause, &log))
+        load_logged(attachment, program, &mut log).map_err(|_| refusal(name, &cause, &log))
     })
 }
 
 /// If the verifier refuses the program, its messages are in `log`, if there is room.
 fn load_logged(
-    (kind, flags, attach, target): Kind,
+    (attach, target): (u32, u32),
     program: &[u64],
     log: &mut [u8],
 ) -> io::Result<OwnedFd> {
-    let mut plain = plain(kind, program);
-    plain.flags = flags;
+    let mut plain = plain(BPF_PROG_TYPE_TRACING, program);
     if !log.is_empty() {
         plain.log_level = 1;
         plain.log_size = u32::try_from(log.len()).unwrap_or(u32::MAX);

@@ -12,7 +12,6 @@ use crate::error::Error;
 const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_LOOKUP_ELEM: libc::c_long = 1;
 const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
-const BPF_MAP_FREEZE: libc::c_long = 22;
 const BPF_MAP_LOOKUP_BATCH: libc::c_long = 24;
 
 /// The shape of a map, laid out as the start of `union bpf_attr` for BPF_MAP_CREATE.
@@ -133,17 +132,6 @@ impl BpfMap {
             false => Err(io::ErrorKind::InvalidInput.into()),
         };
         result.map_err(|cause| explain("set an entry of", &cause))
-    }
-
-    /// Makes it constant for this process (5.2). If programs cannot write it either (BPF_F_RDONLY_PROG), the verifier
-    /// knows its values.
-    ///
-    /// # Errors
-    /// The kernel is older, or the map is mapped for writing.
-    pub fn freeze(&self) -> Result<(), Error> {
-        call(BPF_MAP_FREEZE, &self.descriptor.as_raw_fd())
-            .map(drop)
-            .map_err(|cause| explain("freeze", &cause))
     }
 
     /// One command on an entry; `value` is the address of `value_size` bytes.

@@ -11,7 +11,6 @@ use crate::error::Error;
 /// The elements of an array, one after another. Programs loaded with it keep it alive.
 #[derive(Debug)]
 pub struct MappedArray {
-    map: BpfMap,
     start: NonNull<u64>,
     words: usize,
 }
@@ -24,7 +23,7 @@ impl MappedArray {
     ///
     /// # Errors
     /// The kernel refuses it: the map is no array, or has not the flag BPF_F_MMAPABLE.
-    pub fn new(map: BpfMap) -> Result<Self, Error> {
+    pub fn new(map: &BpfMap) -> Result<Self, Error> {
         let words = map.shape().value_size as usize / 8 * map.shape().entries as usize;
         // SAFETY: a new mapping, at an address of the kernel's choice, of memory that belongs to the
         // map.
@@ -32,48 +31,27 @@ impl MappedArray {
             libc::mmap(
                 std::ptr::null_mut(),
                 words * 8,
-                libc::PROT_READ | libc::PROT_WRITE,
+                libc::PROT_READ,
                 libc::MAP_SHARED,
                 map.as_fd().as_raw_fd(),
                 0,
             )
         };
         match NonNull::new(start.cast::<u64>()).filter(|_| start != libc::MAP_FAILED) {
-            Some(start) => Ok(Self { map, start, words }),
+            Some(start) => Ok(Self { start, words }),
             None => Err(explain("map", &io::Error::last_os_error())),
         }
-    }
-
-    /// The map.
-    #[must_use]
-    pub const fn map(&self) -> &BpfMap {
-        &self.map
-    }
-
-    /// Its contents. Programs write only while they are run through a `&mut` of this value.
-    #[must_use]
-    pub const fn words(&self) -> &[u64] {
-        // SAFETY: the mapping has `words` words, is page-aligned, and lives as long as self; the only
-        // writers run within calls of `run`, which has exclusive access.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 
     /// Copies its contents while programs may write, each word as it is at some moment of the call. The buffer keeps its
     /// room from one call to the next.
     pub fn copy_to(&self, words: &mut Vec<u64>) {
         words.clear();
-        // SAFETY: as in `words`, but that others write: each word is read once, and aligned words are not torn.
+        // SAFETY: the mapping has `words` words, is page-aligned, and lives as long as self. Others write meanwhile: each
+        // word is read once, and aligned words are not torn.
         words.extend(
             (0..self.words).map(|at| unsafe { self.start.as_ptr().add(at).read_volatile() }),
         );
-    }
-
-    /// Sets the first `head` words to 0, then calls `run`, in which programs write.
-    pub fn run<T>(&mut self, head: usize, run: impl FnOnce() -> T) -> T {
-        // SAFETY: as in `words`, and `&mut self` excludes all other users here.
-        let words = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.words) };
-        words.iter_mut().take(head).for_each(|word| *word = 0);
-        run()
     }
 }
 

@@ -6,7 +6,7 @@ mod disks;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_bpf::{CONTENDED, Programs, group_iterator};
+use assay_bpf::{CONTENDED, Programs, group_id};
 use assay_contention::{FIRST_GROUP, Look, slots_above};
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::mapped_array::MappedArray;
@@ -50,11 +50,11 @@ impl ContentionWatch {
         let known = groups.len().max(1);
         let sizes = [("cpus", cpus), ("shares", cpus * slots), ("groups", known), ("above", slots)];
         let sizes = sizes.map(|(name, entries)| (name, entries as u32));
-        let mut programs = Programs::load_sized(root, CONTENDED, &sizes).map_err(refused)?;
+        let programs = Programs::load_sized(root, CONTENDED, &sizes).map_err(refused)?;
         let numbers = programs.map("groups").map_err(refused)?;
         for (path, slot) in groups.iter().zip(FIRST_GROUP as u32..) {
             // It may be gone by now.
-            if let Ok(id) = group_iterator::id(root, &hierarchy.directory(path)) {
+            if let Ok(id) = group_id(root, &hierarchy.directory(path)) {
                 numbers.set(&id.to_ne_bytes(), &slot.to_ne_bytes()).map_err(refused)?;
             }
         }
@@ -62,7 +62,7 @@ impl ContentionWatch {
         for (slot, next) in (FIRST_GROUP as u32..).zip(slots_above(groups)) {
             above.set(&slot.to_ne_bytes(), &(next as u32).to_ne_bytes()).map_err(refused)?;
         }
-        let mut mapped = |name| programs.take_map(name).and_then(MappedArray::new).map_err(refused);
+        let mapped = |name| programs.map(name).and_then(MappedArray::new).map_err(refused);
         let (cpus, shares) = (mapped("cpus")?, mapped("shares")?);
         let watch = Self { programs, cpus, shares, slots, words: Default::default() };
         watch.show(true).map_err(refused)?;

@@ -55,18 +55,18 @@ impl ProcessTracker {
         self.targets.get(target).map_or("", |target| target.name.as_str())
     }
 
-    /// Minimum number of group directories read in one update of the groups.
+    /// How many of the targets are groups.
     pub(crate) fn groups(&self) -> usize {
         self.targets.iter().filter(|target| matches!(target.of, Processes::Group(_))).count()
     }
 
     /// Begins a pass over all processes of the machine.
-    pub(crate) fn begin(&mut self) {
+    fn begin(&mut self) {
         self.pass += 1;
     }
 
     /// The target of a process, if any, from its id and its parent's.
-    pub(crate) fn target_of(&mut self, pid: u32, parent: u32) -> Option<usize> {
+    fn target_of(&mut self, pid: u32, parent: u32) -> Option<usize> {
         if let Some(member) = self.members.get_mut(&pid) {
             member.last_pass = self.pass;
             return Some(member.target);
@@ -92,7 +92,7 @@ impl ProcessTracker {
     }
 
     /// Ends a pass: processes of trees that did not occur in it are removed.
-    pub(crate) fn end(&mut self) {
+    fn end(&mut self) {
         let (pass, targets) = (self.pass, &self.targets);
         self.members.retain(|_, member| {
             let of = targets.get(member.target).map(|target| &target.of);
@@ -101,7 +101,7 @@ impl ProcessTracker {
     }
 
     /// Updates the processes of the groups and of the groups inside them.
-    pub(crate) fn update_groups(&mut self) {
+    fn update_groups(&mut self) {
         let targets = &self.targets;
         self.members.retain(|_, member| {
             let of = targets.get(member.target).map(|target| &target.of);

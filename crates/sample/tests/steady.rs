@@ -6,22 +6,20 @@
 #[path = "sample/whole_host.rs"]
 mod whole_host;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use assay_kernel::allocations::{CountingAllocator, count};
 use assay_kernel::{Root, clock};
 use assay_run_folder::SampleStream;
-use assay_sample::{Choice, Depth, ProcessTarget, Processes, Targets, prepare_chosen};
+use assay_sample::{Choice, Depth, Targets, prepare_chosen};
 use assay_test_support::put;
 use whole_host::targets;
 
 #[global_allocator]
 static COUNTING: CountingAllocator = CountingAllocator;
 
-/// Sources that discover subjects while reading, which allocates: threads without an iterator, and pages.
-const DISCOVERS: [&str; 1] = ["pages"];
+/// Sources that discover subjects while reading, which allocates.
+const DISCOVERS: [&str; 2] = ["pages", "threads"];
 
 /// Reads every source until all buffers have reached their size, and then counts the allocations of one more
 /// second of rounds and batches, by source.
@@ -30,8 +28,7 @@ fn allocations(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static
     let prepared = prepare_chosen(root, targets, choice);
     let mut by_source = Vec::new();
     for mut source in prepared.sources {
-        let reads_files = source.reasons().iter().any(|(name, _)| name == "threads.iterator");
-        if DISCOVERS.contains(&source.name()) || reads_files {
+        if DISCOVERS.contains(&source.name()) {
             continue;
         }
         let mut rows = source.rows(clock::monotonic_ns);
@@ -46,8 +43,7 @@ fn allocations(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static
             stream.append_rows(&rows).unwrap();
             rows.clear();
         };
-        // A thread that has not run since the last round has no row in it. In twice as many rounds, with time between
-        // them, there are more rows than in those that count.
+        // In twice as many rounds, with time between them, there are more rows than in those that count.
         (0..3).for_each(|_| second(20, Duration::from_millis(3)));
         let before = count();
         second(10, Duration::ZERO);
@@ -61,7 +57,7 @@ fn allocations(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static
 #[test]
 fn a_round_does_not_allocate() {
     a_round_over_groups_and_disks();
-    a_round_over_this_host_and_its_threads();
+    a_round_over_this_host();
 }
 
 fn a_round_over_groups_and_disks() {
@@ -90,7 +86,6 @@ fn a_round_over_groups_and_disks() {
     ] {
         put(tree.path(), path, &text);
     }
-    // Threads and pages are covered by the other part of this test.
     let targets = Targets { processes: Targets::default().processes, ..targets() };
     let choice = Choice::Most(Vec::new());
     let by_source = allocations(&Root::at(tree.path()), &targets, &choice);
@@ -99,30 +94,9 @@ fn a_round_over_groups_and_disks() {
     assert!(some.is_empty(), "{some:?}");
 }
 
-fn a_round_over_this_host_and_its_threads() {
-    let stop = Arc::new(AtomicBool::new(false));
-    // A thread that has not run yet appears in a later round, and has its buffers made then.
-    let running = Arc::new(Barrier::new(51));
-    let crowd: Vec<_> = (0..50)
-        .map(|_| {
-            let (stop, running) = (Arc::clone(&stop), Arc::clone(&running));
-            std::thread::spawn(move || {
-                running.wait();
-                while !stop.load(Ordering::Relaxed) {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-            })
-        })
-        .collect();
-    running.wait();
-    let of = Processes::Tree { pid: std::process::id(), itself: true };
-    let targets = Targets {
-        processes: Ok(vec![ProcessTarget { name: "crowd".to_owned(), of }]),
-        ..Targets::default()
-    };
-    let by_source = allocations(&Root::real(), &targets, &Choice::Most(Vec::new()));
-    stop.store(true, Ordering::Relaxed);
-    crowd.into_iter().for_each(|thread| thread.join().unwrap());
+fn a_round_over_this_host() {
+    let choice = Choice::Most(Vec::new());
+    let by_source = allocations(&Root::real(), &Targets::default(), &choice);
     let some: Vec<_> = by_source.iter().filter(|(_, made)| *made > 0).collect();
     assert!(by_source.len() >= 4, "{by_source:?}");
     assert!(some.is_empty(), "{some:?}");

@@ -18,8 +18,6 @@ struct Sum {
     title: String,
     run_s: f64,
     wait_s: f64,
-    /// Moves to another CPU that the kernel counted.
-    moves: Option<f64>,
     faults: f64,
     /// Run time by CPU and by node.
     on_cpu: BTreeMap<u64, f64>,
@@ -36,13 +34,11 @@ pub(super) fn threads(recorded: &Recorded<'_>) -> Section {
     sums.sort_by(|a, b| b.run_s.total_cmp(&a.run_s));
     let mut section = Section::new("threads", "Threads");
     let total = |of: fn(&Sum) -> f64| sums.iter().map(of).sum::<f64>();
-    let moves: Option<f64> = sums.iter().map(|sum| sum.moves).sum();
     let seconds = recorded.seconds().max(1e-9);
     section.row("threads", "threads", Some(sums.len() as f64), "", 0);
     section.row("cpus", "CPUs kept busy", Some(total(|sum| sum.run_s) / seconds), "", 2);
     section.row("run_s", "time on CPUs", Some(total(|sum| sum.run_s)), "s", 2);
     section.row("wait_s", "waited for a CPU", Some(total(|sum| sum.wait_s)), "s", 2);
-    section.row("migrations", "moved to another CPU", moves, "times", 0);
     section.row("faults", "page faults", Some(total(|sum| sum.faults)), "", 0);
     section.lines = sums.iter().take(LISTED).map(line).collect();
     if sums.len() > LISTED {
@@ -52,10 +48,9 @@ pub(super) fn threads(recorded: &Recorded<'_>) -> Section {
 }
 
 fn line(sum: &Sum) -> String {
-    let moves = sum.moves.map(|moves| format!(", moved {moves:.0} times")).unwrap_or_default();
     let nodes = if sum.on_node.len() > 1 { shares("nodes", &sum.on_node) } else { String::new() };
     format!(
-        "{}: {} s{}{nodes}{moves}",
+        "{}: {} s{}{nodes}",
         sum.title,
         number::fixed(sum.run_s, 2),
         shares("CPUs", &sum.on_cpu)
@@ -82,11 +77,8 @@ fn shares(what: &str, on: &BTreeMap<u64, f64>) -> String {
 /// Totals of every thread over the table. Counts before a thread's first row are not part of the
 /// recording.
 fn sums(table: &Table) -> Vec<Sum> {
-    let mut sums: Vec<Sum> = table
-        .subjects
-        .iter()
-        .map(|title| Sum { title: short(title), moves: Some(0.0), ..Sum::default() })
-        .collect();
+    let mut sums: Vec<Sum> =
+        table.subjects.iter().map(|title| Sum { title: short(title), ..Sum::default() }).collect();
     let column = |name: &str, row: usize| table.column(name).and_then(|column| column.values[row]);
     let mut last: Vec<Option<usize>> = vec![None; sums.len()];
     for row in 0..table.time_ns.len() {
@@ -106,7 +98,6 @@ fn sums(table: &Table) -> Vec<Sum> {
                 sum.wait_s += grown("wait_ns").unwrap_or(0.0) / 1e9;
                 sum.faults +=
                     grown("minor_faults").unwrap_or(0.0) + grown("major_faults").unwrap_or(0.0);
-                sum.moves = sum.moves.zip(grown("migrations")).map(|(all, more)| all + more);
                 if let Some(cpu) = column("cpu", row).filter(|_| run > 0.0) {
                     *sum.on_cpu.entry(cpu).or_default() += run;
                 }

@@ -1,6 +1,6 @@
 //! Who wanted a disk and who got it: the same for disks that weights divide.
 
-use assay_bpf::{CONTENDED_DISK, Programs, group_iterator};
+use assay_bpf::{CONTENDED_DISK, Programs, group_id};
 use assay_contention::{DiskLook, Timing};
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::mapped_array::MappedArray;
@@ -47,11 +47,11 @@ impl DiskContentionWatch {
         let uses = slots * disks.len().max(1);
         let sizes = [("uses", uses), ("groups", groups.len().max(1)), ("timings", TIMINGS)];
         let sizes = sizes.map(|(name, entries)| (name, entries as u32));
-        let mut programs = Programs::load_sized(root, CONTENDED_DISK, &sizes).map_err(refused)?;
+        let programs = Programs::load_sized(root, CONTENDED_DISK, &sizes).map_err(refused)?;
         let numbers = programs.map("groups").map_err(refused)?;
         for (path, slot) in groups.iter().zip(1_u32..) {
             // It may be gone by now.
-            if let Ok(id) = group_iterator::id(root, &hierarchy.directory(path)) {
+            if let Ok(id) = group_id(root, &hierarchy.directory(path)) {
                 numbers.set(&id.to_ne_bytes(), &slot.to_ne_bytes()).map_err(refused)?;
             }
         }
@@ -60,7 +60,7 @@ impl DiskContentionWatch {
             let device = major << 20 | minor;
             known.set(&device.to_ne_bytes(), &number.to_ne_bytes()).map_err(refused)?;
         }
-        let mut mapped = |name| programs.take_map(name).and_then(MappedArray::new).map_err(refused);
+        let mapped = |name| programs.map(name).and_then(MappedArray::new).map_err(refused);
         let (uses, timings) = (mapped("uses")?, mapped("timings")?);
         let settings = [1, slots as u32].map(u32::to_ne_bytes).concat();
         let enable = programs.map("settings").and_then(|map| map.set(&[0; 4], &settings));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_blame::DiskNames;
-use assay_bpf::{Programs, group_iterator};
+use assay_bpf::{Programs, group_id};
 use assay_facts::CgroupLayout;
 use assay_kernel::{Error, Root};
 
@@ -83,7 +83,7 @@ impl Groups {
             nearest.extend(own.map(|own| (path.clone(), own)));
             let class = groups.class(own, &path);
             // It may be gone by now.
-            let id = group_iterator::id(root, &hierarchy.tree.directory(&path)).ok();
+            let id = group_id(root, &hierarchy.tree.directory(&path)).ok();
             groups.numbers.extend(id.zip(class));
         }
         // Where there is no room for all, others count with the group above them.

@@ -1,18 +1,10 @@
 //! `memory`: memory of each group, reclaim and refaults, and which of its limits were reached
 //! (Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files";
 //! Documentation/admin-guide/cgroup-v1/memory.rst).
-//!
-//! Of many groups everything except `memory.stat` comes from an eBPF program if the kernel allows it, in
-//! every round; the numbers are the same.
 
-use std::path::PathBuf;
-
-use assay_bpf::group_iterator::Counters;
-use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::counters::{keyed, number};
 use assay_kernel::{RereadFile, Root};
 
-use super::walk::{MIN_GROUPS, Walk};
 use super::{Depth, Rows, Source, boxed, names};
 use crate::registry::{Inclusion, SourceInfo};
 use crate::target::{MemoryFiles, Targets};
@@ -23,10 +15,10 @@ pub(super) const INFO: SourceInfo = SourceInfo {
     what: "memory of each group, reclaim, and limits reached",
     files: "v1 `memory.usage_in_bytes`, `memory.stat`; v2 `memory.current`, `memory.stat`, \
             `memory.events`",
-    pace: "every round; `memory.stat` every fifth, at most ten groups per round; not of groups without memory",
+    pace: "every round; `memory.stat` every fifth, at most ten groups per round",
     inclusion: Inclusion::Always,
     since: "",
-    cost: "1 us a group; of 16 groups or more one system call for all, 0.02 to 0.15 us a group; 7 us with `memory.stat`",
+    cost: "1 us a group, 7 us with `memory.stat`",
     open: |root, targets| boxed(Memory::open(root, targets)),
 };
 
@@ -83,12 +75,6 @@ struct Files {
 /// Memory of all groups.
 pub(super) struct Memory {
     groups: Vec<(String, Files)>,
-    /// The iterator; the reason why there is none, if groups are many.
-    walk: Result<Walk, Option<String>>,
-    /// Values by group, from the iterator.
-    counts: Vec<[Option<u64>; WIDTH]>,
-    /// Values of `memory.stat` of groups that have held no memory since it was read.
-    unchanged: Vec<Option<[Option<u64>; WIDTH]>>,
     columns: Vec<String>,
     buffer: Vec<u8>,
     rounds: u64,
@@ -104,66 +90,8 @@ impl Memory {
         if groups.is_empty() {
             return Err("no group is sampled".to_owned());
         }
-        let walk = match groups.len() < MIN_GROUPS {
-            true => Err(None),
-            false => walk(root, targets, &groups).map_err(Some),
-        };
-        let counts = vec![[None; WIDTH]; groups.len()];
-        let unchanged = vec![None; groups.len()];
-        let (columns, buffer) = (names(&COLUMNS), Vec::new());
-        Ok(Self { groups, walk, counts, unchanged, columns, buffer, rounds: 0 })
+        Ok(Self { groups, columns: names(&COLUMNS), buffer: Vec::new(), rounds: 0 })
     }
-
-    fn by_walk(&mut self, rows: &mut Rows, depth: Depth) -> Result<(), Option<String>> {
-        let every = long_every(self.groups.len());
-        let Self { groups, walk, counts, unchanged, buffer, rounds, .. } = self;
-        let walk = walk.as_mut().map_err(Option::take)?;
-        counts.fill([None; WIDTH]);
-        let now = rows.now();
-        walk.read(|index, numbers| counts[index] = columns_of(numbers, groups[index].1.is_v2()))?;
-        for (index, values) in counts.iter_mut().enumerate() {
-            let is_empty = values[CURRENT] == Some(0);
-            // Between two rounds it may have held some; the last one asks once more, but for groups that never held any.
-            let is_untouched = is_empty && values[PEAK] == Some(0);
-            let is_unchanged = is_untouched || is_empty && depth != Depth::Full;
-            let known = unchanged[index].filter(|_| is_unchanged);
-            unchanged[index] = known;
-            let mut time_ns = now;
-            if depth == Depth::Full || is_due(index, *rounds, every) {
-                match known {
-                    Some(known) => *values = joined(values, &known),
-                    None => {
-                        let mut stat = [None; WIDTH];
-                        groups[index].1.read_stat(&mut stat, buffer);
-                        *values = joined(values, &stat);
-                        unchanged[index] =
-                            Some(stat).filter(|stat| is_empty && holds_nothing(stat));
-                        time_ns = rows.now();
-                    }
-                }
-            }
-            rows.add_at(time_ns, index, values);
-        }
-        Ok(())
-    }
-}
-
-/// Columns of amounts in `memory.stat`. As long as a group holds no memory they stay 0, and its counters stay where they
-/// are: every page that a process faults in, and its page tables, are charged to its group.
-const AMOUNTS: [usize; 6] = [1, 2, 11, 12, 14, 17];
-
-/// The columns of the memory that the group holds, and of the most that it has held.
-const CURRENT: usize = 0;
-const PEAK: usize = 13;
-
-fn holds_nothing(stat: &[Option<u64>; WIDTH]) -> bool {
-    stat[1] == Some(0)
-        && AMOUNTS.iter().all(|column| stat[*column].is_none_or(|amount| amount == 0))
-}
-
-/// The values of both, which have none in common.
-fn joined(one: &[Option<u64>; WIDTH], other: &[Option<u64>; WIDTH]) -> [Option<u64>; WIDTH] {
-    std::array::from_fn(|column| one[column].or(other[column]))
 }
 
 /// Number of rounds until every group's long files have been read once.
@@ -174,41 +102,6 @@ const fn long_every(groups: usize) -> u64 {
 
 const fn is_due(index: usize, round: u64, every: u64) -> bool {
     (index as u64 + round).is_multiple_of(every)
-}
-
-/// The iterator's numbers as columns. v1 has a counter of failures where v2 has events.
-fn columns_of(numbers: &[u64], is_v2: bool) -> [Option<u64>; WIDTH] {
-    let mut values = [None; WIDTH];
-    let &[current, peak, failures, low, high, max, oom, kills] = numbers else { return values };
-    let bytes = |pages: u64| pages.checked_mul(page_size() as u64);
-    (values[0], values[13]) = (bytes(current), bytes(peak));
-    if is_v2 {
-        values[6..11].copy_from_slice(&[low, high, max, oom, kills].map(Some));
-    } else {
-        (values[8], values[10]) = (Some(failures), Some(kills));
-    }
-    values
-}
-
-/// An iterator that yields the values of the groups' own files.
-fn walk(root: &Root, targets: &Targets, groups: &[(String, Files)]) -> Result<Walk, String> {
-    let directories: Vec<PathBuf> = targets
-        .groups
-        .iter()
-        .filter_map(|group| Some(group.memory.as_ref().ok()?.directory.clone()))
-        .collect();
-    let mut walk = Walk::open(root, &directories, Counters::Memory)?;
-    let mut buffer = Vec::new();
-    let page = page_size() as u64;
-    walk.verify(0, |index| {
-        Some(number(groups.get(index)?.1.current.read_record(&mut buffer).ok()?)? / page)
-    })?;
-    walk.verify(2, |index| match &groups.get(index)?.1.met {
-        LimitCounters::Failures { limit, .. } => number(limit.read_record(&mut buffer).ok()?),
-        LimitCounters::Events(_) => None,
-    })?;
-    walk.verify(7, |index| groups.get(index)?.1.met.kills(&mut buffer))?;
-    Ok(walk)
 }
 
 fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
@@ -229,10 +122,6 @@ fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
 }
 
 impl Files {
-    const fn is_v2(&self) -> bool {
-        matches!(self.met, LimitCounters::Events(_))
-    }
-
     fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; WIDTH] {
         let mut values = [None; WIDTH];
         values[0] = self.current.read_record(buffer).ok().and_then(number);
@@ -260,15 +149,6 @@ impl Files {
 }
 
 impl LimitCounters {
-    /// Number of killed processes.
-    fn kills(&self, buffer: &mut Vec<u8>) -> Option<u64> {
-        let file = match self {
-            Self::Events(file) => file,
-            Self::Failures { killed, .. } => killed.as_ref()?,
-        };
-        keyed(file.read_record(buffer).ok()?, "oom_kill")
-    }
-
     /// Reads `low`, `high`, `max`, `oom`, `oom_kill`. The counter of v1 corresponds to `max` of v2: both grow
     /// when charging a page hits the limit (try_charge_memcg, mm/memcontrol.c).
     fn read(&self, values: &mut [Option<u64>], buffer: &mut Vec<u8>) {
@@ -280,9 +160,10 @@ impl LimitCounters {
                     *value = keyed(text, key);
                 }
             }
-            Self::Failures { limit, .. } => {
+            Self::Failures { limit, killed } => {
                 values[2] = limit.read_record(buffer).ok().and_then(number);
-                values[4] = self.kills(buffer);
+                let killed = killed.as_ref().and_then(|file| file.read_record(buffer).ok());
+                values[4] = killed.and_then(|text| keyed(text, "oom_kill"));
             }
         }
     }
@@ -329,25 +210,15 @@ impl Source for Memory {
     }
 
     fn files(&self) -> usize {
-        if self.walk.is_ok() { 1 } else { self.groups.len() }
-    }
-
-    fn reasons(&self) -> Vec<(String, String)> {
-        super::walk::reason("memory", self.walk.as_ref().err())
+        self.groups.len()
     }
 
     fn read(&mut self, rows: &mut Rows, depth: Depth) {
-        if self.walk.is_err() && depth == Depth::Essential {
+        if depth == Depth::Essential {
             return;
         }
         // Skipped rounds do not count.
         self.rounds += 1;
-        if self.walk.is_ok() {
-            match self.by_walk(rows, depth) {
-                Ok(()) => return,
-                Err(why) => self.walk = Err(why),
-            }
-        }
         let every = long_every(self.groups.len());
         for (index, (_, files)) in self.groups.iter().enumerate() {
             let long = depth == Depth::Full || is_due(index, self.rounds, every);
@@ -358,25 +229,7 @@ impl Source for Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::{COLUMNS, WIDTH, holds_nothing, joined, more, stat};
-
-    #[test]
-    fn only_a_group_without_any_amount_holds_nothing() {
-        let mut empty = [None; WIDTH];
-        assert!(!holds_nothing(&empty), "not read");
-        empty[1] = Some(0);
-        empty[3] = Some(7);
-        assert!(holds_nothing(&empty), "refaults are no amount");
-        for (column, name) in COLUMNS.iter().enumerate().skip(1) {
-            let is_amount = name.ends_with("_bytes") && *name != "peak_bytes";
-            let mut stat = empty;
-            stat[column] = Some(4096);
-            assert_eq!(!holds_nothing(&stat), is_amount, "{name}");
-        }
-        let mut current = [None; WIDTH];
-        current[0] = Some(0);
-        assert_eq!(joined(&current, &empty)[..4], [Some(0), Some(0), None, Some(7)]);
-    }
+    use super::{more, stat};
 
     #[test]
     fn dirty_pages_include_the_subtree_on_both_versions() {

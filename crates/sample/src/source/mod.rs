@@ -21,7 +21,6 @@ mod threads;
 mod throttle;
 mod uncore;
 mod vmstat;
-mod walk;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

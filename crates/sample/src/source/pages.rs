@@ -13,7 +13,6 @@ mod pace;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use assay_bpf::task_iterator::TaskIterator;
 use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::bounded_query::BoundedQueries;
 use assay_kernel::parse::maps;
@@ -59,7 +58,6 @@ const MOST: usize = 64;
 const MAPS_NS: u64 = 5_000_000_000;
 
 /// /proc gives times in ticks of 10 ms (USER_HZ).
-const TICK_NS: u64 = 10_000_000;
 
 /// Drawn pages, by node.
 type DrawnPages = Result<BTreeMap<u16, u64>, Error>;
@@ -85,8 +83,6 @@ fn bytes_of(pages: u64) -> u64 {
 pub(super) struct Pages {
     root: Root,
     members: ProcessTracker,
-    /// Iterates over all processes at once; `threads.iterator` has the reason if there is none.
-    iterator: Option<TaskIterator>,
     processes: HashMap<u32, Process>,
     columns: Columns,
     buffer: Vec<u8>,
@@ -108,7 +104,6 @@ impl Pages {
         Ok(Self {
             root: root.clone(),
             members: ProcessTracker::new(root, processes),
-            iterator: if root.is_real() { TaskIterator::open(root).ok() } else { None },
             processes: HashMap::new(),
             columns: Columns::new(nodes),
             buffer: Vec::new(),
@@ -118,22 +113,8 @@ impl Pages {
         })
     }
 
-    /// Finds the processes to follow in one read of all threads.
-    fn by_iterator(&mut self, rows: &mut Rows, iterator: &mut TaskIterator) -> Result<(), Error> {
-        self.members.begin();
-        self.members.update_groups();
-        for task in iterator.read()?.filter(|task| task.tid == task.pid) {
-            if let Some(target) = self.members.target_of(task.pid, task.parent) {
-                let started = task.started_ns / TICK_NS;
-                self.follow(rows, (task.pid, target), started, task.name());
-            }
-        }
-        self.members.end();
-        Ok(())
-    }
-
-    /// The same through /proc.
-    fn by_proc(&mut self, rows: &mut Rows) {
+    /// Finds the processes to follow.
+    fn find(&mut self, rows: &mut Rows) {
         for (pid, target) in self.members.by_proc() {
             let Ok(text) = self.root.read(format!("/proc/{pid}/stat")) else { continue };
             let Some(stat) = task::stat(text.as_bytes()) else { continue };
@@ -304,12 +285,7 @@ impl Source for Pages {
         for process in self.processes.values_mut() {
             process.seen = false;
         }
-        let mut iterator = self.iterator.take();
-        let iterated = iterator.as_mut().map(|iterator| self.by_iterator(rows, iterator));
-        match iterated {
-            Some(Ok(())) => self.iterator = iterator,
-            _ => self.by_proc(rows),
-        }
+        self.find(rows);
         self.processes.retain(|_, process| process.seen);
         let sizes = self.sizes();
         let pace = Pace::from_sizes(&sizes);

@@ -1,19 +1,16 @@
 //! `threads`: where each thread runs, its CPU time, and its time waiting for a CPU.
 //!
-//! An eBPF program reads all threads at once if the kernel allows it; otherwise each thread's `stat` and
-//! `schedstat` are read through kept descriptors (proc_pid_stat(5), Documentation/scheduler/sched-stats.rst).
-//! The numbers are the same.
+//! Each thread's `stat` and `schedstat` are read through kept descriptors (proc_pid_stat(5),
+//! Documentation/scheduler/sched-stats.rst).
 //!
 //! A thread has a row whenever something about it has changed: a sleeping thread takes no space on disk, and
 //! a missing row means that it has not run since the last one. A thread created while it is followed has a
 //! first row at that time, with all counters 0; a thread that has ended has a last row with the state X.
 
 mod by_proc;
-mod followed;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use assay_bpf::task_iterator::{Task, TaskIterator};
 use assay_kernel::Root;
 use assay_kernel::clock::{boottime_ns, monotonic_ns};
 
@@ -22,30 +19,26 @@ use crate::nodes::Nodes;
 use crate::process_tracker::ProcessTracker;
 use crate::registry::{EVERY_ROUND, Inclusion, SourceInfo};
 use crate::target::Targets;
-use followed::{FollowedThreads, Thread};
+use by_proc::Files;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "threads",
     subject: "each thread, `GROUP:COMMAND:PID:TID`",
-    what: "CPU, node, state, time on a CPU and waiting for one, migrations, faults",
-    files: "an eBPF program over all tasks; else `/proc/PID/task/TID/{stat,schedstat}`",
+    what: "CPU, node, state, time on a CPU and waiting for one, faults",
+    files: "`/proc/PID/task/TID/{stat,schedstat}`",
     pace: EVERY_ROUND,
     inclusion: Inclusion::OnRequest,
-    since: "program 5.8, CONFIG_DEBUG_INFO_BTF; schedstat CONFIG_SCHED_INFO",
-    cost: "with the program 0.02 to 0.25 us for each thread of the machine; from /proc 1.3 us asleep, 4.4 us running",
+    since: "schedstat CONFIG_SCHED_INFO",
+    cost: "1.3 us a thread asleep, 4.4 us running",
     open: |root, targets| boxed(Threads::open(root, targets)),
 };
 
 /// Counters of a row.
-pub(crate) const COLUMNS: [&str; 8] =
-    ["cpu", "node", "state", "run_ns", "wait_ns", "migrations", "minor_faults", "major_faults"];
+pub(crate) const COLUMNS: [&str; 7] =
+    ["cpu", "node", "state", "run_ns", "wait_ns", "minor_faults", "major_faults"];
 
 /// At most this many threads are followed, to limit the number of rows.
 const MOST: usize = 16_384;
-
-/// Period of updating the processes of groups, or a tenth as often if groups are many.
-const OFTEN_NS: u64 = 100_000_000;
-const MANY_GROUPS: usize = 16;
 
 /// The state letter of a thread that has ended.
 const GONE: u64 = b'X' as u64;
@@ -53,10 +46,8 @@ const GONE: u64 = b'X' as u64;
 /// /proc gives times in ticks of 10 ms (USER_HZ).
 const TICK_NS: u64 = 10_000_000;
 
-/// A thread before it has run, with all counters at 0. Only the iterator reports migrations; from /proc there
-/// is nothing to add up.
-const BIRTH: [Option<u64>; COLUMNS.len()] =
-    [None, None, None, Some(0), Some(0), Some(0), Some(0), Some(0)];
+/// A thread before it has run, with all counters at 0.
+const BIRTH: [Option<u64>; COLUMNS.len()] = [None, None, None, Some(0), Some(0), Some(0), Some(0)];
 
 /// The state of a thread at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,9 +56,20 @@ struct ThreadState {
     state: u8,
     run_ns: Option<u64>,
     wait_ns: Option<u64>,
-    migrations: Option<u64>,
     minor_faults: u64,
     major_faults: u64,
+}
+
+/// A followed thread.
+struct Thread {
+    pid: u32,
+    /// Start time in ticks after boot: together with the id it identifies a thread forever.
+    started: u64,
+    subject: usize,
+    last: ThreadState,
+    /// The last round in which it occurred.
+    round: u64,
+    files: Option<Files>,
 }
 
 /// The threads of all targets.
@@ -75,8 +77,8 @@ pub(super) struct Threads {
     root: Root,
     members: ProcessTracker,
     nodes: Option<Nodes>,
-    iterator: Result<TaskIterator, String>,
-    followed: FollowedThreads,
+    /// By thread id.
+    followed: BTreeMap<u32, Thread>,
     /// How often each name has been used.
     name_counts: HashMap<String, u32>,
     columns: Vec<String>,
@@ -84,7 +86,6 @@ pub(super) struct Threads {
     round: u64,
     /// Number of followed threads that occurred in this round.
     present: usize,
-    groups_updated_ns: Option<u64>,
     looked_ns: Option<u64>,
     left_out: usize,
     /// The time of the first round, and CLOCK_BOOTTIME minus CLOCK_MONOTONIC.
@@ -98,23 +99,16 @@ impl Threads {
         if processes.is_empty() {
             return Err("no group or process is followed".to_owned());
         }
-        let iterator = if root.is_real() {
-            TaskIterator::open(root).map_err(|error| error.to_string().replace('\n', ";"))
-        } else {
-            Err("a fake tree has no kernel behind it".to_owned())
-        };
         Ok(Self {
             root: root.clone(),
             members: ProcessTracker::new(root, processes),
             nodes: Nodes::read(root).ok(),
-            iterator,
-            followed: FollowedThreads::default(),
+            followed: BTreeMap::new(),
             name_counts: HashMap::new(),
             columns: names(&COLUMNS),
             buffer: Vec::new(),
             round: 0,
             present: 0,
-            groups_updated_ns: None,
             looked_ns: None,
             left_out: 0,
             began_ns: None,
@@ -122,45 +116,10 @@ impl Threads {
         })
     }
 
-    fn update_groups(&mut self, now: u64) {
-        let groups = self.members.groups();
-        let period = if groups > MANY_GROUPS { OFTEN_NS * 10 } else { OFTEN_NS };
-        // Half a period early is better than a whole one late.
-        let due = self.groups_updated_ns.is_none_or(|last| now + OFTEN_NS / 2 >= last + period);
-        if groups > 0 && due {
-            self.groups_updated_ns = Some(now);
-            self.members.update_groups();
-        }
-    }
-
-    /// Reads all threads of the machine at once and keeps those of the targets.
-    fn by_iterator(&mut self, rows: &mut Rows, iterator: &mut TaskIterator) -> Result<(), String> {
-        let now = rows.now();
-        self.update_groups(now);
-        self.members.begin();
-        let tasks = iterator.read().map_err(|error| error.to_string().replace('\n', ";"))?;
-        // Threads of a process are adjacent, so most lookups can be skipped.
-        let mut last_lookup = None;
-        for task in tasks {
-            let ids = (task.pid, task.parent);
-            let target = match last_lookup {
-                Some((last_ids, target)) if last_ids == ids => target,
-                _ => self.members.target_of(task.pid, task.parent),
-            };
-            last_lookup = Some((ids, target));
-            let Some(target) = target else { continue };
-            let started = task.started_ns / TICK_NS;
-            let ids = Ids { tid: task.tid, pid: task.pid, target, started };
-            self.update(rows, now, &ids, task.name(), thread_state(&task));
-        }
-        self.members.end();
-        Ok(())
-    }
-
     /// Adds a row if anything has changed.
     fn update(&mut self, rows: &mut Rows, now: u64, ids: &Ids, name: &[u8], state: ThreadState) {
         let round = self.round;
-        if let Some(thread) = self.followed.find(ids.tid) {
+        if let Some(thread) = self.followed.get_mut(&ids.tid) {
             if thread.started == ids.started {
                 self.present += usize::from(thread.round != round);
                 thread.round = round;
@@ -183,7 +142,9 @@ impl Threads {
         if self.began_ns.is_some_and(|began| born_ns >= began) {
             rows.add_at(born_ns.min(now), subject, &BIRTH);
         }
-        self.followed.insert(Thread::new((ids.tid, ids.pid), ids.started, subject, state, round));
+        let (pid, started) = (ids.pid, ids.started);
+        let thread = Thread { pid, started, subject, last: state, round, files: None };
+        self.followed.insert(ids.tid, thread);
         self.present += 1;
         rows.add_at(now, subject, &row(self.nodes.as_ref(), &state));
     }
@@ -200,7 +161,7 @@ impl Threads {
 
     /// Adds the last row of a thread that has ended.
     fn end(&mut self, rows: &mut Rows, now: u64, tid: u32) {
-        if let Some(thread) = self.followed.remove(tid) {
+        if let Some(thread) = self.followed.remove(&tid) {
             self.present -= usize::from(thread.round == self.round);
             let mut values = [None; COLUMNS.len()];
             values[2] = Some(GONE);
@@ -214,8 +175,8 @@ impl Threads {
             return;
         }
         let (round, now) = (self.round, rows.now());
-        let gone = self.followed.iter().filter(|thread| thread.round != round);
-        let gone: Vec<u32> = gone.map(|thread| thread.tid).collect();
+        let gone = self.followed.iter().filter(|(_, thread)| thread.round != round);
+        let gone: Vec<u32> = gone.map(|(tid, _)| *tid).collect();
         for tid in gone {
             self.end(rows, now, tid);
         }
@@ -230,18 +191,6 @@ struct Ids {
     started: u64,
 }
 
-fn thread_state(task: &Task) -> ThreadState {
-    ThreadState {
-        cpu: task.cpu,
-        state: task.state,
-        run_ns: Some(task.run_ns),
-        wait_ns: Some(task.wait_ns),
-        migrations: Some(task.migrations),
-        minor_faults: task.minor_faults,
-        major_faults: task.major_faults,
-    }
-}
-
 fn row(nodes: Option<&Nodes>, state: &ThreadState) -> [Option<u64>; COLUMNS.len()] {
     let node = nodes.and_then(|nodes| nodes.of_cpu(state.cpu));
     [
@@ -250,7 +199,6 @@ fn row(nodes: Option<&Nodes>, state: &ThreadState) -> [Option<u64>; COLUMNS.len(
         Some(u64::from(state.state)),
         state.run_ns,
         state.wait_ns,
-        state.migrations,
         Some(state.minor_faults),
         Some(state.major_faults),
     ]
@@ -275,12 +223,6 @@ impl Source for Threads {
 
     fn reasons(&self) -> Vec<(String, String)> {
         let mut reasons = Vec::new();
-        if let Err(why) = &self.iterator {
-            let text = format!("threads are read from /proc, one by one: {why}");
-            reasons.push(("threads.iterator".to_owned(), text));
-            let text = "only the iterator reports how often the kernel moved a thread".to_owned();
-            reasons.push(("threads.migrations".to_owned(), text));
-        }
         if self.left_out > 0 {
             let text = format!("more than {MOST} threads: the others were not followed");
             reasons.push(("threads.beyond".to_owned(), text));
@@ -291,21 +233,8 @@ impl Source for Threads {
     fn read(&mut self, rows: &mut Rows, _: Depth) {
         self.round += 1;
         self.present = 0;
-        self.followed.begin();
         self.began_ns.get_or_insert(rows.now());
-        match std::mem::replace(&mut self.iterator, Err(String::new())) {
-            Ok(mut iterator) => match self.by_iterator(rows, &mut iterator) {
-                Ok(()) => self.iterator = Ok(iterator),
-                Err(why) => {
-                    self.iterator = Err(why);
-                    self.by_proc(rows);
-                }
-            },
-            Err(why) => {
-                self.iterator = Err(why);
-                self.by_proc(rows);
-            }
-        }
+        self.by_proc(rows);
         self.end_unseen(rows);
     }
 }

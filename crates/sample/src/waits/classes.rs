@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use assay_blame::{FIRST_GROUP, GROUPS, Names, OWN, Shape, Target};
-use assay_bpf::group_iterator;
+use assay_bpf::group_id;
 use assay_kernel::Root;
 
 use super::WatchError;
@@ -120,7 +120,7 @@ impl Classes {
 
     fn find_ids(&mut self, root: &Root, hierarchy: &CpuHierarchy, numbers: &[(&String, u32)]) {
         // A group may be gone by now.
-        let id = |path: &str| group_iterator::id(root, &hierarchy.directory(path)).ok();
+        let id = |path: &str| group_id(root, &hierarchy.directory(path)).ok();
         self.numbers =
             numbers.iter().filter_map(|(path, number)| Some((id(path)?, *number))).collect();
     }

@@ -164,7 +164,7 @@ fn threads_and_processes_that_come_and_go_are_followed() {
     let interval = Duration::from_millis(10);
     let affinity = SamplerAffinity::unrestricted("a test");
     let sampler = Sampler::start(prepared, folder.path(), interval, affinity).unwrap();
-    let script = "i=0; while [ $i -lt 150 ]; do (sleep 0.02; true) & i=$((i+1)); done; wait";
+    let script = "i=0; while [ $i -lt 150 ]; do (sleep 0.5; true) & i=$((i+1)); done; wait";
     let began = Instant::now();
     let mut churn = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap();
     assert!(churn.wait().unwrap().success());

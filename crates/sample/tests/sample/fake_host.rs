@@ -175,3 +175,31 @@ fn the_first_io_of_a_group_is_detected_and_a_silent_group_is_named() {
     put(tree.path(), "cg/task1/blkio.bfq.io_serviced", "7:0 Read 2\nTotal 2\n");
     assert_eq!(watch.skew(Duration::from_secs(5)), Ok(0.0), "one group cannot lag behind itself");
 }
+
+#[test]
+fn a_group_removed_while_its_files_are_read_has_no_values() {
+    let tree = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        let folder = tree.path().join("cg").join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("cpuacct.usage"), "5\n").unwrap();
+    }
+    let group = |name: &str| GroupTarget {
+        name: name.to_owned(),
+        io: Err("none".to_owned()),
+        cpu: Ok(CpuFile::Cpuacct(Path::new("/cg").join(name).join("cpuacct.usage"))),
+        pressure: None,
+        memory: Err("none".to_owned()),
+    };
+    let targets = Targets { groups: vec![group("a"), group("b")], ..Targets::default() };
+    let root = Root::at(tree.path());
+    let mut prepared = prepare(&root, &targets);
+    let cpu = prepared.sources.iter_mut().find(|source| source.name() == "cpu").unwrap();
+    let mut rows = cpu.rows(|| 1);
+    // Reading a file of a removed group fails with ENODEV; in a fake tree it can only be emptied.
+    std::fs::write(tree.path().join("cg/a/cpuacct.usage"), "").unwrap();
+    std::fs::remove_dir_all(tree.path().join("cg/a")).unwrap();
+    cpu.read(&mut rows, Depth::Whole);
+    let table = rows.table();
+    assert_eq!(table.column("usage_ns").unwrap().values, [None, Some(5)]);
+}

@@ -4,7 +4,6 @@
 mod bad_input;
 mod fake_host;
 mod follow;
-mod many_groups;
 mod reference;
 mod sar;
 mod whole_host;

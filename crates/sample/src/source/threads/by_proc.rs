@@ -6,9 +6,10 @@ use assay_kernel::{RereadFile, Root, task};
 
 use super::{Ids, Rows, Thread, ThreadState, Threads};
 
-/// Period of looking for new threads, which also happens at once if the number of threads of a process has
-/// changed.
-const LOOK_NS: u64 = 1_000_000_000;
+/// Period of looking for new threads, or ten times as long if groups are many. It also happens at once if the number of
+/// threads of a process has changed.
+const LOOK_NS: u64 = 100_000_000;
+const MANY_GROUPS: usize = 16;
 
 /// Limit on kept descriptors; the files of further threads are opened anew each time.
 const MOST_FILES: usize = 16_000;
@@ -27,7 +28,9 @@ impl Threads {
     /// One round over all followed threads, including a search for new ones if due.
     pub(super) fn by_proc(&mut self, rows: &mut Rows) {
         let now = rows.now();
-        let due = self.looked_ns.is_none_or(|last| now + LOOK_NS / 20 >= last + LOOK_NS);
+        let period = if self.members.groups() > MANY_GROUPS { LOOK_NS * 10 } else { LOOK_NS };
+        // Half a period early is better than a whole one late.
+        let due = self.looked_ns.is_none_or(|last| now + LOOK_NS / 2 >= last + period);
         let grown = self.read_followed(rows);
         if due || grown {
             self.looked_ns = Some(now);
@@ -39,11 +42,11 @@ impl Threads {
     fn read_followed(&mut self, rows: &mut Rows) -> bool {
         let Self { followed, buffer, nodes, round, root, present: count, .. } = self;
         let mut grown = false;
-        for thread in followed.iter_mut() {
+        for (tid, thread) in followed.iter_mut() {
             let state = match thread.files.is_some() {
                 true => thread.read_kept(buffer, &mut grown),
                 // Its files are not kept open because there are too many.
-                false => read_anew(root, thread, buffer),
+                false => read_anew(root, *tid, thread, buffer),
             };
             // A thread without a row counts as ended.
             let Some(state) = state else { continue };
@@ -62,7 +65,7 @@ impl Threads {
         let processes = self.members.by_proc();
         let alive: HashSet<u32> = processes.iter().map(|(pid, _)| *pid).collect();
         // A process that left its group continues elsewhere and is no longer followed.
-        for thread in self.followed.iter_mut().filter(|thread| !alive.contains(&thread.pid)) {
+        for thread in self.followed.values_mut().filter(|thread| !alive.contains(&thread.pid)) {
             self.present -= usize::from(thread.round == self.round);
             thread.round = 0;
         }
@@ -70,7 +73,7 @@ impl Threads {
             let threads = self.root.directories(format!("/proc/{pid}/task")).unwrap_or_default();
             for tid in threads.iter().filter_map(|name| name.parse::<u32>().ok()) {
                 let round = self.round;
-                if self.followed.get_mut(tid).is_none_or(|followed| followed.round != round) {
+                if self.followed.get(&tid).is_none_or(|followed| followed.round != round) {
                     self.add(rows, pid, tid, target);
                 }
             }
@@ -92,7 +95,7 @@ impl Threads {
         let ids = Ids { tid, pid, target, started: stat.started };
         self.update(rows, now, &ids, stat.name, thread_state(&stat, sched));
         let keep = self.followed.len() * 2 <= MOST_FILES;
-        if let (true, Some(thread)) = (keep, self.followed.get_mut(tid)) {
+        if let (true, Some(thread)) = (keep, self.followed.get_mut(&tid)) {
             thread.files = Some(Files { stat: file, schedstat, threads: stat.threads });
         }
     }
@@ -120,8 +123,8 @@ impl Thread {
 }
 
 /// Reads a thread whose files are not kept; `None` if it has ended or its id was reused.
-fn read_anew(root: &Root, thread: &Thread, buffer: &mut Vec<u8>) -> Option<ThreadState> {
-    let folder = format!("/proc/{}/task/{}", thread.pid, thread.tid);
+fn read_anew(root: &Root, tid: u32, thread: &Thread, buffer: &mut Vec<u8>) -> Option<ThreadState> {
+    let folder = format!("/proc/{}/task/{tid}", thread.pid);
     let sched = root.open_reread(format!("{folder}/schedstat")).ok();
     let sched = sched.and_then(|file| task::schedstat(file.read_record(buffer).ok()?));
     let file = root.open_reread(format!("{folder}/stat")).ok()?;
@@ -135,7 +138,6 @@ fn thread_state(stat: &task::Stat<'_>, sched: Option<task::SchedStat>) -> Thread
         state: stat.state,
         run_ns: sched.map(|sched| sched.run_ns),
         wait_ns: sched.map(|sched| sched.wait_ns),
-        migrations: None,
         minor_faults: stat.minor_faults,
         major_faults: stat.major_faults,
     }
