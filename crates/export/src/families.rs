@@ -1,4 +1,4 @@
-//! Metric families as OpenMetrics text.
+//! Metric families as text: OpenMetrics, or what the textfile collector of node_exporter reads.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,12 +29,7 @@ impl Families {
         let (kind, unit, help) = about;
         let family = self.0.entry(name.to_owned()).or_default();
         (family.kind, family.unit, family.help) = (kind, unit, help);
-        let end = match kind {
-            "counter" => "_total",
-            "info" => "_info",
-            _ => "",
-        };
-        family.samples.push(format!("{name}{end}{} {value}", text(labels)));
+        family.samples.push(format!("{name}{}{} {value}", end(kind), text(labels)));
     }
 
     /// Formats all families one after the other, ending with `# EOF`, as OpenMetrics requires.
@@ -54,6 +49,27 @@ impl Families {
         }
         text.push_str("# EOF\n");
         text
+    }
+
+    /// The same in the text format of Prometheus 0.0.4, in which a family has the name of its samples, and neither a unit
+    /// nor the type `info`.
+    pub(crate) fn textfile(&self) -> String {
+        let mut text = String::new();
+        for (name, Family { kind, help, samples, .. }) in &self.0 {
+            let name = format!("{name}{}", end(kind));
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            samples.iter().for_each(|sample| text += &format!("{sample}\n"));
+        }
+        text
+    }
+}
+
+/// What the names of samples have after the name of their family.
+fn end(kind: &str) -> &'static str {
+    match kind {
+        "counter" => "_total",
+        "info" => "_info",
+        _ => "",
     }
 }
 

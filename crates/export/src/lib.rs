@@ -23,7 +23,7 @@ mod rows;
 mod samples;
 mod source;
 mod tables;
-mod watch_metrics;
+mod textfile;
 
 pub use columns::{Kind, Shape, ShapeColumn, TABLES, page};
 pub use error::Error;
@@ -34,4 +34,4 @@ pub use junit::junit;
 pub use openmetrics::{Live, openmetrics};
 pub use source::RunSource;
 pub use tables::{Format, Outcome, export, json_lines};
-pub use watch_metrics::{LatestAudit, WatchCounts, watch_metrics};
+pub use textfile::{LatestAudit, WatchCounts, textfile};

@@ -9,7 +9,6 @@ mod kubelet;
 mod limits;
 mod machine;
 mod memory_events;
-mod metrics;
 mod names;
 mod open_files;
 mod protections;
@@ -19,6 +18,7 @@ mod recordings;
 mod systemd;
 #[cfg(test)]
 mod tests;
+mod textfile;
 mod threads;
 mod units;
 mod usage;
@@ -42,7 +42,7 @@ use crate::load::MOST_TEXT;
 use systemd::Systemd;
 
 pub use contended::watch_audit;
-pub use metrics::Metrics;
+pub use textfile::write_textfile;
 pub use watch::{WatchOptions, WatchSummary, WatchedChange, watch_settings};
 pub use writes::Writer;
 

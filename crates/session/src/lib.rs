@@ -50,9 +50,9 @@ mod replay_tests;
 mod statements_tests;
 
 pub use audit::{
-    Metrics, WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest,
-    read_snapshot, take_snapshot, watch_audit, watch_settings, write_audit_report,
-    write_manifest_report, write_own_report, write_snapshot,
+    WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest, read_snapshot,
+    take_snapshot, watch_audit, watch_settings, write_audit_report, write_manifest_report,
+    write_own_report, write_snapshot, write_textfile,
 };
 pub use before_run::{Needs, needs_text};
 pub use blame::{

@@ -5,14 +5,14 @@ mod manifest;
 mod watch;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_audit::{Class, Snapshot, audit};
 use assay_diagnostic::closest;
 use assay_kernel::Root;
 use assay_session::{
     Code, Error, audit_code, read_snapshot, take_snapshot, write_audit_report, write_own_report,
-    write_snapshot,
+    write_snapshot, write_textfile,
 };
 use clap::Args;
 
@@ -67,6 +67,9 @@ pub(crate) struct AuditArguments {
     watch: watch::WatchArguments,
     #[command(flatten)]
     manifest: manifest::ManifestArguments,
+    /// Write metrics to FILE as well, for the textfile collector of node_exporter; with --watch again and again
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "snapshot", "explain", "baseline", "is_self", "manifests"])]
+    textfile: Option<PathBuf>,
     /// Print JSON
     #[arg(long, conflicts_with = "snapshot")]
     json: bool,
@@ -148,9 +151,9 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
         return explain(code);
     }
     if let Some(options) = arguments.watch.options(arguments.length) {
-        let metrics = arguments.watch.metrics()?;
         let root = root_at(&arguments.root)?;
-        let differs = watch::run(&root, options, metrics.as_ref(), arguments.json)?;
+        let textfile = arguments.textfile.as_deref();
+        let differs = watch::run(&root, options, textfile, arguments.json)?;
         return Ok(arguments.code(differs));
     }
     if let Some(file) = &arguments.baseline {
@@ -173,12 +176,16 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
 }
 
 fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
+    let begun = Instant::now();
     let snapshot = arguments.host()?;
     if let Some(file) = &arguments.snapshot {
         write_snapshot(file, &snapshot)?;
         return Ok(Code::Kept);
     }
     let audit = audit(&snapshot);
+    if let Some(file) = &arguments.textfile {
+        write_textfile(file, &audit, begun.elapsed().as_secs_f64())?;
+    }
     if let Some(length) = arguments.length {
         return contended::run(arguments, &snapshot, &audit, length);
     }

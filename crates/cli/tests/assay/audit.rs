@@ -51,7 +51,6 @@ fn an_audit_writes_starts_and_signals_nothing() {
         &["--told", "none.service"],
         &["--self"],
         &["--watch", "--for", "1s"],
-        &["--watch", "--for", "1s", "--metrics", "127.0.0.1:0"],
     ] {
         only_reads(&bench, trace, options);
     }
@@ -319,8 +318,7 @@ fn options_that_do_not_fit_together_are_refused() {
         &["--fail-on", "drift"][..],
         &["--watch", "--fail-on", "cannot-act"],
         &["--every", "1s"],
-        &["--metrics"],
-        &["--watch", "--metrics", "localhost"],
+        &["--self", "--textfile", "assay.prom"],
         &["--group", "/a"],
         &["--baseline", "a", "--watch"],
         &["--told", "no-such-file.yaml"],

@@ -1,16 +1,17 @@
 //! Watching settings: what changed, when, from what to what, and which process wrote it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_audit::Change;
+use assay_export::WatchCounts;
 use assay_facts::Available;
 use assay_kernel::{Root, clock, open_files, signal};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::groups;
-use super::metrics::{Metrics, Shared, now_s};
+use super::textfile::{Textfile, now_s};
 use super::watched::{Place, Watched};
 use super::writes::{Batch, Writer, Writes};
 use crate::error::Error;
@@ -63,46 +64,20 @@ pub struct WatchSummary {
     pub left_out: Option<String>,
 }
 
-/// Watches the settings of all groups until the time is over or a signal comes, or `tell` returns false. What it knows
-/// so far can be asked for at the address of `metrics`.
-///
-/// ```
-/// use std::time::Duration;
-/// use assay_kernel::Root;
-/// use assay_session::{WatchOptions, watch_settings};
-/// let options = WatchOptions {
-///     every: Duration::from_millis(50),
-///     length: Some(Duration::from_millis(100)),
-/// };
-/// let summary = watch_settings(&Root::real(), options, None, &mut |_| true)?;
-/// assert!(summary.groups > 0);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
+/// Watches the settings of all groups until the time is over or a signal comes, or `tell` returns false. Meanwhile it keeps
+/// a file of metrics, if one is named.
 ///
 /// # Errors
-/// No control groups are mounted.
+/// No control groups are mounted, or the file cannot be written.
 pub fn watch_settings(
     root: &Root,
     options: WatchOptions,
-    metrics: Option<&Metrics>,
+    textfile: Option<&Path>,
     tell: &mut dyn FnMut(&WatchedChange) -> bool,
 ) -> Result<WatchSummary, Error> {
     open_files::raise_limit();
     let end = options.length.map(|length| Instant::now() + length);
-    let watch = Watch::new(root)?;
-    let Some(metrics) = metrics else { return Ok(watch.run(options.every, end, None, tell)) };
-    let shared = Shared::new();
-    std::thread::scope(|scope| {
-        let over = shared.until_dropped();
-        let answers = std::thread::Builder::new().name("metrics".to_owned());
-        let answers =
-            answers.spawn_scoped(scope, || metrics.serve(root, &shared)).map_err(Error::host)?;
-        let summary = watch.run(options.every, end, Some(&shared), tell);
-        drop(over);
-        // What the watch saw is told, whatever became of its page.
-        drop(answers.join());
-        Ok(summary)
-    })
+    Watch::new(root)?.run(options.every, end, textfile.map(Textfile::new), tell)
 }
 
 fn cpu_ns() -> u64 {
@@ -134,14 +109,13 @@ impl<'r> Watch<'r> {
         mut self,
         every: Duration,
         end: Option<Instant>,
-        shared: Option<&Shared>,
+        mut textfile: Option<Textfile<'_>>,
         tell: &mut dyn FnMut(&WatchedChange) -> bool,
-    ) -> WatchSummary {
+    ) -> Result<WatchSummary, Error> {
         // Opening everything is not watching.
         let (first, cpu_before) = (Instant::now(), cpu_ns());
         let mut next = first + every;
         let mut changes = 0;
-        self.share(shared, &[], false);
         while signal::interrupted_by().is_none() && end.is_none_or(|end| Instant::now() < end) {
             let mut found = self.written(end.map_or(next, |end| end.min(next)));
             let is_due = Instant::now() >= next;
@@ -150,13 +124,16 @@ impl<'r> Watch<'r> {
                 next = Instant::now() + every;
             }
             changes += found.len();
-            self.share(shared, &found, is_due);
             if !found.iter().all(&mut *tell) {
                 break;
             }
+            if let Some(textfile) = &mut textfile {
+                self.count(&mut textfile.counts, &found, is_due);
+                textfile.write_if_due(self.root)?;
+            }
         }
         let seconds = first.elapsed().as_secs_f64();
-        WatchSummary {
+        Ok(WatchSummary {
             changes,
             came: self.watched.came,
             went: self.watched.went,
@@ -165,20 +142,17 @@ impl<'r> Watch<'r> {
             cpu: (cpu_ns() - cpu_before) as f64 / 1e9 / seconds.max(1e-9),
             writers_unknown: self.writes.reason().map(str::to_owned),
             left_out: self.watched.left_out(),
-        }
+        })
     }
 
-    /// Tells what was found to those who ask.
-    fn share(&self, shared: Option<&Shared>, found: &[WatchedChange], has_looked: bool) {
-        let Some(shared) = shared else { return };
-        let is_incomplete = has_looked.then(|| self.watched.left_out().is_some());
-        let mut counts = shared.counts();
+    /// Counts what was found.
+    fn count(&self, counts: &mut WatchCounts, found: &[WatchedChange], has_looked: bool) {
         counts.groups = self.watched.groups();
         (counts.came, counts.went) = (self.watched.came, self.watched.went);
         counts.writes_are_reported = self.writes.reason().is_none();
-        counts.is_incomplete = is_incomplete.unwrap_or(counts.is_incomplete);
         found.iter().for_each(|one| counts.count(&one.change));
         if has_looked {
+            counts.is_incomplete = self.watched.left_out().is_some();
             counts.looks += 1;
             counts.looked_s = now_s();
         }
@@ -236,7 +210,6 @@ impl<'r> Watch<'r> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
 
     use super::super::watched::LISTING_ROUNDS;
     use super::*;

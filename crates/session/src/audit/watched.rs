@@ -24,7 +24,7 @@ const ROUNDS: usize = 8;
 /// In so many rounds the names of each group's files are listed again, whatever else tells that they changed.
 pub(super) const LISTING_ROUNDS: usize = 64;
 
-/// Descriptors that are left for reading what is not kept open, for audits, and for clients who ask for metrics.
+/// Descriptors that are left for reading what is not kept open, and for audits.
 const RESERVE: u64 = 64;
 
 /// All that is watched.
@@ -389,7 +389,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptors_are_left_for_metrics_and_audits() {
+    fn descriptors_are_left_for_audits() {
         let tree = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = tree.path().join(path);

@@ -1,14 +1,14 @@
 //! `assay audit --watch`: one line a change, as text or JSON.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use assay_audit::{change, counts};
 use assay_facts::Available;
 use assay_kernel::{Root, signal};
 use assay_session::{
-    Error, Metrics, WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
+    Error, WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
 };
 use clap::Args;
 use serde::Serialize;
@@ -26,16 +26,6 @@ pub(super) struct WatchArguments {
     /// How often files are read again of which no write was reported [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = every, requires = "watch")]
     every: Option<Duration>,
-    /// Answer at http://ADDR/metrics with what the watch knows, as OpenMetrics; without ADDR at 127.0.0.1:9105. There is no
-    /// authentication: name an address that is not loopback only where all who reach it may read that
-    #[arg(long, value_name = "ADDR", value_parser = address, num_args = 0..=1, default_missing_value = "127.0.0.1:9105",
-          requires = "watch")]
-    metrics: Option<SocketAddr>,
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse()
-        .map_err(|_| "expected an address and a port, as 127.0.0.1:9105 or [::1]:9105".to_owned())
 }
 
 fn every(text: &str) -> Result<Duration, String> {
@@ -47,11 +37,6 @@ fn every(text: &str) -> Result<Duration, String> {
 impl WatchArguments {
     pub(super) const fn is_asked(&self) -> bool {
         self.watch
-    }
-
-    /// Begins to listen where it was asked for.
-    pub(super) fn metrics(&self) -> Result<Option<Metrics>, Error> {
-        self.metrics.map(Metrics::listen).transpose()
     }
 
     /// How to watch, for `length` or until Ctrl-C.
@@ -73,15 +58,14 @@ enum Line<'a> {
 pub(super) fn run(
     root: &Root,
     options: WatchOptions,
-    metrics: Option<&Metrics>,
+    textfile: Option<&Path>,
     as_json: bool,
 ) -> Result<bool, Error> {
     signal::note_interruptions();
-    metrics.into_iter().for_each(|metrics| output::message(&where_to_ask(metrics.address())));
     let mut out = Destination::stdout().map_err(|cause| Error::host(write_error(&cause)))?;
     let mut put = |line: String| out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_ok();
     let mut tell = |change: &WatchedChange| put(shown(&Line::Change(change), as_json));
-    let summary = watch_settings(root, options, metrics, &mut tell)?;
+    let summary = watch_settings(root, options, textfile, &mut tell)?;
     put(shown(&Line::Summary(&summary), as_json));
     if !as_json {
         let unknown = summary.writers_unknown.iter();
@@ -90,11 +74,6 @@ pub(super) fn run(
         summary.left_out.iter().for_each(|what| output::message(&format!("not watched: {what}")));
     }
     Ok(summary.changes > 0)
-}
-
-fn where_to_ask(address: SocketAddr) -> String {
-    let all = if address.ip().is_loopback() { "" } else { ", for all who reach this address" };
-    format!("metrics at http://{address}/metrics{all}")
 }
 
 /// A whole line. A name of a process may have line breaks, which are escaped.

@@ -1,4 +1,4 @@
-//! OpenMetrics text of `assay audit --watch`: what it has counted so far, and what an audit finds.
+//! Text of `assay audit --textfile`: what an audit finds, and what a watch has counted so far.
 //!
 //! No group, process or disk is named: the number of series follows from the tables of rules and settings alone, so that
 //! nobody who may make groups can fill a monitor. Every series is there from the start, also at zero, so that the first
@@ -78,41 +78,52 @@ pub struct LatestAudit {
     pub took_s: f64,
 }
 
-/// Kind, unit and help of a family.
-type About = (&'static str, &'static str, &'static str);
+/// Kind and help of a family.
+type About = (&'static str, &'static str);
 
 /// A gauge or counter without labels.
 type Row = (&'static str, About, f64);
 
-/// The page of a watch. `cpu_s` is the CPU time of its process so far.
+/// The metrics of an audit, and of a watch with the CPU time of its process so far, in seconds.
 #[must_use]
-pub fn watch_metrics(counts: &WatchCounts, latest: Option<&LatestAudit>, cpu_s: f64) -> String {
-    let mut page = Families::default();
+pub fn textfile(watch: Option<(&WatchCounts, f64)>, latest: Option<&LatestAudit>) -> String {
+    let mut page = Page(Families::default());
     info(&mut page, latest.map(|latest| &latest.audit));
-    let rows = of_watch(counts, cpu_s).into_iter().chain(latest.into_iter().flat_map(of_audit));
-    rows.for_each(|(name, about, value)| page.add(name, about, &[], value));
-    for (knob, number) in &counts.changes {
-        page.add("assay_watch_changes", CHANGES, &[("knob", knob)], *number as f64);
+    if let Some((counts, cpu_s)) = watch {
+        page.add_rows(of_watch(counts, cpu_s));
+        for (knob, number) in &counts.changes {
+            page.add("assay_watch_changes", CHANGES, &[("knob", knob)], *number as f64);
+        }
     }
-    latest.into_iter().for_each(|latest| findings(&mut page, &latest.audit));
-    page.text()
+    if let Some(latest) = latest {
+        page.add_rows(of_audit(latest));
+        findings(&mut page, &latest.audit);
+    }
+    page.0.textfile()
 }
 
-const CHANGES: About = ("counter", "", "Changes of a setting, by the name of its file.");
+struct Page(Families);
 
-fn info(page: &mut Families, audit: Option<&Audit>) {
+impl Page {
+    fn add(&mut self, name: &str, (kind, help): About, labels: &[(&str, &str)], value: f64) {
+        self.0.add(name, (kind, "", help), labels, value);
+    }
+
+    fn add_rows(&mut self, rows: Vec<Row>) {
+        rows.into_iter().for_each(|(name, about, value)| self.add(name, about, &[], value));
+    }
+}
+
+const CHANGES: About = ("counter", "Changes of a setting, by the name of its file.");
+
+fn info(page: &mut Page, audit: Option<&Audit>) {
     let text = |of: fn(&Audit) -> Option<&String>| audit.and_then(of).map_or("", String::as_str);
     let labels = [
         ("host", text(|audit| audit.host.value())),
         ("kernel", text(|audit| audit.kernel.value())),
         ("assay", env!("CARGO_PKG_VERSION")),
     ];
-    page.add(
-        "assay_watch",
-        ("info", "", "The host that is watched, and by which version."),
-        &labels,
-        1.0,
-    );
+    page.add("assay_info", ("gauge", "The host, and which version reads it."), &labels, 1.0);
 }
 
 fn of_watch(counts: &WatchCounts, cpu_s: f64) -> Vec<Row> {
@@ -120,45 +131,33 @@ fn of_watch(counts: &WatchCounts, cpu_s: f64) -> Vec<Row> {
     vec![
         (
             "assay_watch_start_timestamp_seconds",
-            ("gauge", "seconds", "When the watch began, Unix time."),
+            ("gauge", "When the watch began, Unix time."),
             counts.started_s,
         ),
         (
             "assay_watch_last_look_timestamp_seconds",
-            ("gauge", "seconds", "When the watch last looked, Unix time."),
+            ("gauge", "When the watch last looked, Unix time."),
             counts.looked_s,
         ),
-        (
-            "assay_watch_looks",
-            ("counter", "", "Looks at the files that are due."),
-            counts.looks as f64,
-        ),
+        ("assay_watch_looks", ("counter", "Looks at the files that are due."), counts.looks as f64),
         (
             "assay_watch_groups",
-            ("gauge", "", "Groups that are watched, in each hierarchy."),
+            ("gauge", "Groups that are watched, in each hierarchy."),
             counts.groups as f64,
         ),
-        ("assay_watch_groups_came", ("counter", "", "Groups that came."), counts.came as f64),
-        ("assay_watch_groups_went", ("counter", "", "Groups that are gone."), counts.went as f64),
+        ("assay_watch_groups_came", ("counter", "Groups that came."), counts.came as f64),
+        ("assay_watch_groups_went", ("counter", "Groups that are gone."), counts.went as f64),
         (
             "assay_watch_writes_reported",
-            (
-                "gauge",
-                "",
-                "1 if the kernel reports each write, 0 if all files are read in every look.",
-            ),
+            ("gauge", "1 if the kernel reports each write, 0 if all files are read in every look."),
             is(counts.writes_are_reported),
         ),
         (
             "assay_watch_incomplete",
-            ("gauge", "", "1 if some groups or files are not watched."),
+            ("gauge", "1 if some groups or files are not watched."),
             is(counts.is_incomplete),
         ),
-        (
-            "assay_watch_cpu_seconds",
-            ("counter", "seconds", "CPU time of the watch, its audits and this page."),
-            cpu_s,
-        ),
+        ("assay_watch_cpu_seconds", ("counter", "CPU time of the watch and its audits."), cpu_s),
     ]
 }
 
@@ -167,32 +166,32 @@ fn of_audit(latest: &LatestAudit) -> Vec<Row> {
     vec![
         (
             "assay_audit_timestamp_seconds",
-            ("gauge", "seconds", "When the latest audit was made, Unix time."),
+            ("gauge", "When the latest audit was made, Unix time."),
             latest.made_s,
         ),
         (
             "assay_audit_duration_seconds",
-            ("gauge", "seconds", "How long the latest audit took."),
+            ("gauge", "How long the latest audit took."),
             latest.took_s,
         ),
-        ("assay_audit_groups", ("gauge", "", "Groups, each path once."), audit.groups as f64),
+        ("assay_audit_groups", ("gauge", "Groups, each path once."), audit.groups as f64),
         (
             "assay_audit_groups_with_settings",
-            ("gauge", "", "Groups of which something is set."),
+            ("gauge", "Groups of which something is set."),
             audit.with_settings as f64,
         ),
         (
             "assay_audit_not_looked_at",
-            ("gauge", "", "What could not be looked at: lines of that list."),
+            ("gauge", "What could not be looked at: lines of that list."),
             audit.not_looked_at.len() as f64,
         ),
     ]
 }
 
 const FINDINGS: About =
-    ("gauge", "", "What the latest audit found, by rule and by how much it matters.");
+    ("gauge", "What the latest audit found, by rule and by how much it matters.");
 
-fn findings(page: &mut Families, audit: &Audit) {
+fn findings(page: &mut Page, audit: &Audit) {
     let mut numbers = audit.left_out.clone();
     audit.findings.iter().for_each(|one| *numbers.entry(one.code).or_default() += 1);
     for rule in all() {
@@ -231,7 +230,7 @@ mod tests {
     #[test]
     fn changes_are_counted_by_knob_and_every_series_is_there_from_the_start() {
         let mut counts = WatchCounts::new(1.0);
-        let before = watch_metrics(&counts, None, 0.0);
+        let before = textfile(Some((&counts, 0.0)), None);
         assert_eq!(value(&before, "assay_watch_changes_total{knob=\"cpu.weight\"}"), "0");
         for (group, file) in [
             (Some("/a"), "/sys/fs/cgroup/a/cpu.weight"),
@@ -242,7 +241,7 @@ mod tests {
         ] {
             counts.count(&change(group, file));
         }
-        let page = watch_metrics(&counts, None, 1.5);
+        let page = textfile(Some((&counts, 1.5)), None);
         for (series, expected) in [
             ("assay_watch_changes_total{knob=\"cpu.weight\"}", "2"),
             ("assay_watch_changes_total{knob=\"/proc/sys/vm/swappiness\"}", "1"),
@@ -252,13 +251,13 @@ mod tests {
             assert_eq!(value(&page, series), expected, "{series}");
         }
         assert_eq!(page.lines().count(), before.lines().count());
-        assert!(page.ends_with("# EOF\n"), "{page}");
+        assert!(page.contains("# TYPE assay_watch_changes_total counter\n"), "{page}");
     }
 
     #[test]
     fn findings_are_those_of_the_audit_by_rule_and_class() {
         let latest = latest("h");
-        let page = watch_metrics(&WatchCounts::new(1.0), Some(&latest), 0.0);
+        let page = textfile(None, Some(&latest));
         assert!(!latest.audit.findings.is_empty());
         for rule in all() {
             let found = latest.audit.findings.iter().filter(|one| one.code == rule.code).count();
@@ -272,7 +271,7 @@ mod tests {
     /// A name of the host that would end its label, and its line.
     #[test]
     fn the_name_of_the_host_stays_in_its_label() {
-        let page = watch_metrics(&WatchCounts::new(1.0), Some(&latest("a\"} 1\nevil 2\\")), 0.0);
+        let page = textfile(None, Some(&latest("a\"} 1\nevil 2\\")));
         assert!(page.contains("{host=\"a\\\"} 1\\nevil 2\\\\\",kernel="), "{page}");
         assert!(!page.lines().any(|line| line.starts_with("evil")), "{page}");
     }

@@ -73,8 +73,7 @@ pub(super) fn asks_only_for_what_is_there(text: &str) {
 
 #[test]
 fn a_query_for_what_is_not_there_is_found() {
-    let page =
-        Page::new("# TYPE assay_a gauge\nassay_a{rule=\"x,y\",class=\"b\"} 1\nassay_c 2\n# EOF\n");
+    let page = Page::new("# TYPE assay_a gauge\nassay_a{rule=\"x,y\",class=\"b\"} 1\nassay_c 2\n");
     assert_eq!(page.labels["assay_a"], ["class", "rule"].into());
     page.check("sum by (rule, instance) (assay_a{class=\"b\", job=~\"$job\"}) > 0");
     for wrong in [
