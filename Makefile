@@ -33,7 +33,6 @@ check:
 	cargo fmt --manifest-path loadgen/Cargo.toml --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --manifest-path loadgen/Cargo.toml --workspace --all-targets -- -D warnings
-	cargo test --doc -p assay-session
 	@scripts/check-static
 
 # Known advisories, licences and sources of all crates, hashes of vendored files (docs/supply-chain.md).

@@ -52,13 +52,6 @@ const MOST_MANIFEST: u64 = 4 << 20;
 /// Reads the groups, disks and settings of the host below `root`. Writes nothing, starts nothing, and works as
 /// any user: what may not be read is in the snapshot as not available, with the reason.
 ///
-/// ```
-/// use assay_kernel::Root;
-/// let snapshot = assay_session::take_snapshot(&Root::real())?;
-/// assert!(!snapshot.hierarchies.is_empty());
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// No control groups are mounted.
 pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
@@ -90,11 +83,6 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
 
 /// Reads a snapshot from a file, which may come from anywhere.
 ///
-/// ```
-/// use assay_session::{Code, read_snapshot};
-/// assert_eq!(read_snapshot("no/such/file".as_ref()).unwrap_err().code, Code::Usage);
-/// ```
-///
 /// # Errors
 /// The file cannot be read, or is no snapshot.
 pub fn read_snapshot(path: &Path) -> Result<Snapshot, Error> {
@@ -110,13 +98,6 @@ pub fn read_snapshot(path: &Path) -> Result<Snapshot, Error> {
 
 /// Writes a snapshot to a file.
 ///
-/// ```
-/// use assay_kernel::Root;
-/// let snapshot = assay_session::take_snapshot(&Root::real())?;
-/// assert!(assay_session::write_snapshot("no/such/folder/host.json".as_ref(), &snapshot).is_err());
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// The file cannot be written.
 pub fn write_snapshot(path: &Path, snapshot: &Snapshot) -> Result<(), Error> {
@@ -126,11 +107,6 @@ pub fn write_snapshot(path: &Path, snapshot: &Snapshot) -> Result<(), Error> {
 }
 
 /// Reads manifests, which may come from anywhere.
-///
-/// ```
-/// use assay_session::{Code, read_manifest};
-/// assert_eq!(read_manifest(&["no/such/file".into()]).unwrap_err().code, Code::Usage);
-/// ```
 ///
 /// # Errors
 /// A file cannot be read, or is no manifest.
@@ -148,14 +124,6 @@ pub fn read_manifest(paths: &[PathBuf]) -> Result<Manifest, Error> {
 
 /// Writes an audit as an HTML page, with what was seen if the host was watched.
 ///
-/// ```
-/// use assay_kernel::Root;
-/// let audit = assay_audit::audit(&assay_session::take_snapshot(&Root::real())?);
-/// let path = "no/such/folder/page.html".as_ref();
-/// assert!(assay_session::write_audit_report(path, &audit, None).is_err());
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// The file cannot be written.
 pub fn write_audit_report(
@@ -168,17 +136,6 @@ pub fn write_audit_report(
 
 /// Writes what manifests asked for as an HTML page.
 ///
-/// ```
-/// use assay_kernel::Root;
-/// let unit = ("a.service".to_owned(), "[Service]\nCPUWeight=200".to_owned());
-/// let manifest = assay_audit::manifest(&[unit]).unwrap();
-/// let snapshot = assay_session::take_snapshot(&Root::real())?;
-/// let answer = assay_audit::fulfilment(&manifest, None, &snapshot).unwrap();
-/// let path = "no/such/folder/page.html".as_ref();
-/// assert!(assay_session::write_manifest_report(path, &answer).is_err());
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// The file cannot be written.
 pub fn write_manifest_report(path: &Path, answer: &Told) -> Result<(), Error> {
@@ -186,13 +143,6 @@ pub fn write_manifest_report(path: &Path, answer: &Told) -> Result<(), Error> {
 }
 
 /// Writes what a process sees of its own groups as an HTML page.
-///
-/// ```
-/// use assay_kernel::Root;
-/// let own = assay_audit::own(&assay_session::take_snapshot(&Root::real())?);
-/// assert!(assay_session::write_own_report("no/such/folder/page.html".as_ref(), &own).is_err());
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 ///
 /// # Errors
 /// The file cannot be written.
@@ -205,14 +155,6 @@ fn write_page(path: &Path, page: Result<String, assay_report::Error>) -> Result<
 }
 
 /// The exit code: 1 if anything matters as much as `fail_on` or more.
-///
-/// ```
-/// use assay_kernel::Root;
-/// let snapshot = assay_session::take_snapshot(&Root::real())?;
-/// let audit = assay_audit::audit(&snapshot);
-/// assert_eq!(assay_session::audit_code(&audit, None), assay_session::Code::Kept);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 #[must_use]
 pub fn audit_code(audit: &Audit, fail_on: Option<Class>) -> Code {
     let fails = fail_on.is_some_and(|class| audit.has(class));

@@ -20,17 +20,7 @@ pub(crate) fn images(plan: &Plan) -> u64 {
 }
 
 /// What a plan needs: room for images, memory, time.
-///
-/// ```
-/// use assay_session::{Context, StudyChoice, facts_for, load, needs_text, plan_for};
-/// let context = Context::of_this_host(Vec::new());
-/// let study = load(&StudyChoice::named("cpu-quota"))?.study;
-/// let plan = plan_for(&context, &study, &facts_for(&context, &study)?, 1);
-/// assert!(needs_text(&plan).starts_with("needs no room for images, "));
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-#[must_use]
-pub fn needs_text(plan: &Plan) -> String {
+pub(crate) fn needs_text(plan: &Plan) -> String {
     let room = match images(plan) {
         0 => "no room for images".to_owned(),
         // Stands for a size that could not be computed.

@@ -62,16 +62,6 @@ enum Watched {
 
 /// Watches a target for `length`, or until a signal, and says where its waiting went. Changes nothing.
 ///
-/// ```no_run
-/// use std::time::Duration;
-/// use assay_session::{BlameTarget, Context, blame};
-/// let context = Context::of_this_host(Vec::new());
-/// let target = BlameTarget::Group("/system.slice/nginx.service".to_owned());
-/// let answer = blame(&context, &target, Duration::from_secs(10))?;
-/// println!("{}", assay_blame::text(&answer));
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// There is no such group or process, or the kernel or its policy refuses the programs.
 pub fn blame(context: &Context, target: &BlameTarget, length: Duration) -> Result<Answer, Error> {
@@ -82,16 +72,6 @@ pub fn blame(context: &Context, target: &BlameTarget, length: Duration) -> Resul
 
 /// Like [`blame`], with where the group's requests to the busiest disks waited meanwhile: one answer for each, or
 /// why there is none.
-///
-/// ```no_run
-/// use std::time::Duration;
-/// use assay_session::{BlameTarget, Context, blame_with_disks};
-/// let context = Context::of_this_host(Vec::new());
-/// let target = BlameTarget::Unit("nginx.service".to_owned());
-/// let (answer, disks) = blame_with_disks(&context, &target, Duration::from_secs(10))?;
-/// println!("{} disks, {}", disks.value().map_or(0, Vec::len), assay_blame::text(&answer));
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 ///
 /// # Errors
 /// Those of [`blame`].

@@ -7,12 +7,6 @@ use assay_runner::Finished;
 use assay_verdict::{Equivalence, Judgement, Verdict};
 
 /// How a command ends.
-///
-/// ```
-/// use assay_session::Code;
-/// assert_eq!(Code::RestoreIncomplete as u8, 6);
-/// assert!(Code::Kept < Code::Broken);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
     /// Every promise kept, or the command succeeded.
@@ -35,11 +29,6 @@ pub enum Code {
 
 impl Code {
     /// Every code, and what it means in a manual.
-    ///
-    /// ```
-    /// use assay_session::Code;
-    /// assert!(Code::ALL.iter().any(|(code, _)| *code == Code::Interrupted));
-    /// ```
     pub const ALL: [(Self, &str); 8] = [
         (Self::Kept, "every promise kept, or the command succeeded"),
         (Self::Broken, "a promise broken, or the compared runs differ"),
@@ -58,12 +47,6 @@ impl Code {
     ];
 
     /// The code of a verdict.
-    ///
-    /// ```
-    /// use assay_session::Code;
-    /// use assay_verdict::Verdict;
-    /// assert_eq!(Code::from_verdict(Verdict::Void), Code::Undecided);
-    /// ```
     #[must_use]
     pub const fn from_verdict(verdict: Verdict) -> Self {
         match verdict {
@@ -74,14 +57,6 @@ impl Code {
     }
 
     /// The code of a judged run; one without promises counts as kept.
-    ///
-    /// ```no_run
-    /// use assay_session::{Code, Transcript, open_run};
-    /// let (_, run) = open_run("runs/one".as_ref(), &mut Transcript::default())?;
-    /// let judgement = assay_judge::judge(&run.manifest, &run.samples);
-    /// assert_eq!(Code::from_judgement(&judgement), Code::Kept);
-    /// # Ok::<(), assay_session::Error>(())
-    /// ```
     #[must_use]
     pub fn from_judgement(judgement: &Judgement) -> Self {
         match judgement.promises_nothing() {
@@ -91,14 +66,6 @@ impl Code {
     }
 
     /// The code of a recorded run that is judged again: as the run itself ended, but for its verdict.
-    ///
-    /// ```no_run
-    /// use assay_session::{Code, Transcript, open_run};
-    /// let (_, run) = open_run("runs/one".as_ref(), &mut Transcript::default())?;
-    /// let judgement = assay_judge::judge(&run.manifest, &run.samples);
-    /// assert_ne!(Code::of_recorded(&run.manifest, &judgement), Code::Workload);
-    /// # Ok::<(), assay_session::Error>(())
-    /// ```
     #[must_use]
     pub fn of_recorded(manifest: &Manifest, judgement: &Judgement) -> Self {
         match manifest.restored {
@@ -109,12 +76,6 @@ impl Code {
     }
 
     /// The code of a comparison of two runs.
-    ///
-    /// ```
-    /// use assay_session::Code;
-    /// use assay_verdict::Equivalence;
-    /// assert_eq!(Code::from_equivalence(Equivalence::Better), Code::Kept);
-    /// ```
     #[must_use]
     pub const fn from_equivalence(verdict: Equivalence) -> Self {
         match verdict {
@@ -127,11 +88,6 @@ impl Code {
 
     /// The worse of two results of one command (docs/cli.md): broken, not comparable, undecided, kept.
     /// Whatever else a code may say comes before these.
-    ///
-    /// ```
-    /// use assay_session::Code;
-    /// assert_eq!(Code::Broken.worse(Code::Undecided), Code::Broken);
-    /// ```
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
         let rank = |code: &Self| match code {
@@ -171,13 +127,6 @@ fn has_failed_workload(manifest: &Manifest) -> bool {
 }
 
 /// Which verdicts a command fails on: each level names the mildest that still fails.
-///
-/// ```
-/// use assay_session::{Code, FailOn};
-/// use assay_verdict::Verdict;
-/// assert_eq!(FailOn::Void.code(Verdict::Undecided), Code::Kept);
-/// assert_eq!(FailOn::Void.code(Verdict::Void), Code::Undecided);
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FailOn {
     /// Only broken promises.
@@ -191,10 +140,6 @@ pub enum FailOn {
 
 impl FailOn {
     /// Every level with its name for users and what it means.
-    ///
-    /// ```
-    /// assert_eq!(assay_session::FailOn::ALL[0].0, "broken");
-    /// ```
     pub const ALL: [(&str, Self, &str); 3] = [
         ("broken", Self::Broken, "Only a broken promise"),
         ("void", Self::Void, "A broken or void promise"),
@@ -202,12 +147,6 @@ impl FailOn {
     ];
 
     /// The code of a verdict, where milder verdicts than this count as kept.
-    ///
-    /// ```
-    /// use assay_session::{Code, FailOn};
-    /// use assay_verdict::Verdict;
-    /// assert_eq!(FailOn::default().code(Verdict::Undecided), Code::Undecided);
-    /// ```
     #[must_use]
     pub const fn code(self, verdict: Verdict) -> Code {
         match (self, verdict) {

@@ -18,15 +18,6 @@ pub use newest::newest_run;
 
 /// Compares two runs.
 ///
-/// ```no_run
-/// use assay_compare::Terms;
-/// use assay_session::{Transcript, compare};
-/// let (a, b) = ("runs/a".as_ref(), "runs/b".as_ref());
-/// let comparison = compare(a, b, &Terms::default(), &mut Transcript::default())?;
-/// println!("{:?}", comparison.verdict);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// One of the folders holds no run that this version can read.
 pub fn compare(
@@ -42,18 +33,6 @@ pub fn compare(
 
 /// Compares the run of an open folder with a baseline; its path may have changed since it was opened.
 ///
-/// ```no_run
-/// # fn example(run: &assay_run_folder::RunFolder) -> Result<(), assay_session::Error> {
-/// use assay_compare::Terms;
-/// use assay_session::{Transcript, compare_with_baseline};
-/// let terms = Terms { baseline: true, ..Terms::default() };
-/// let mut observer = Transcript::default();
-/// let comparison = compare_with_baseline("runs/good".as_ref(), run, &terms, &mut observer)?;
-/// println!("{:?}", comparison.verdict);
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Errors
 /// As [`compare`].
 pub fn compare_with_baseline(
@@ -68,16 +47,6 @@ pub fn compare_with_baseline(
 }
 
 /// Compares two levels of a factor of one run; `levels` names them if the factor has more.
-///
-/// ```no_run
-/// use assay_compare::Terms;
-/// use assay_session::{Transcript, compare_levels_of};
-/// let levels = ["none".to_owned(), "bfq".to_owned()];
-/// let terms = Terms::default();
-/// let run = "runs/one".as_ref();
-/// compare_levels_of(run, "scheduler", &levels, &terms, &mut Transcript::default())?;
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 ///
 /// # Errors
 /// As [`compare`]; the run has no such factor or levels.

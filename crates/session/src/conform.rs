@@ -16,14 +16,6 @@ use crate::load::MOST_TEXT;
 /// A request to run these cases on this host. `patience` is the factor for windows and time limits;
 /// without it 1, or 3 in an emulated machine.
 ///
-/// ```
-/// use assay_session::{Context, prepare_conform};
-/// let cases = assay_conformance::select(&["cpu".to_owned()])?;
-/// let context = Context::of_this_host(Vec::new());
-/// assert_eq!(prepare_conform(&context, cases, Some(2.0))?.patience, 2.0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// A kernel file that every host has cannot be read, or the file of this program is unknown.
 pub fn prepare_conform<'c>(
@@ -62,11 +54,6 @@ fn command_line(command: &[String]) -> String {
 
 /// Reads the result of a host.
 ///
-/// ```
-/// use assay_session::{Code, read_conform};
-/// assert_eq!(read_conform("no/such/file".as_ref()).unwrap_err().code, Code::Usage);
-/// ```
-///
 /// # Errors
 /// The file cannot be read, or holds something else.
 pub fn read_conform(path: &Path) -> Result<Document, Error> {
@@ -78,12 +65,6 @@ pub fn read_conform(path: &Path) -> Result<Document, Error> {
 }
 
 /// The exit code of a result; unavailable cases do not count.
-///
-/// ```no_run
-/// use assay_session::{Code, conform_code, read_conform};
-/// assert_eq!(conform_code(&read_conform("host.json".as_ref())?), Code::Kept);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 #[must_use]
 pub fn conform_code(document: &Document) -> Code {
     match document.verdict() {

@@ -72,11 +72,6 @@ pub struct Context {
 
 impl Context {
     /// This host, on behalf of a command line.
-    ///
-    /// ```
-    /// let context = assay_session::Context::of_this_host(std::env::args().collect());
-    /// assert!(!context.state_dir.as_os_str().is_empty());
-    /// ```
     #[must_use]
     pub fn of_this_host(command: Vec<String>) -> Self {
         Self {

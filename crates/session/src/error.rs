@@ -6,12 +6,6 @@ use crate::code::Code;
 use crate::findings::Findings;
 
 /// A failure: its reasons, what to read before and after them, and its exit code.
-///
-/// ```
-/// use assay_session::{Code, Error};
-/// let error = Error::host("no disk").note("nothing was touched");
-/// assert_eq!((error.code, error.to_string().as_str()), (Code::Host, "no disk"));
-/// ```
 #[derive(Debug)]
 pub struct Error {
     /// The exit code.
@@ -29,45 +23,24 @@ pub struct Error {
 
 impl Error {
     /// A failure of which the observer already knows everything.
-    ///
-    /// ```
-    /// use assay_session::{Code, Error};
-    /// assert!(Error::ended(Code::Interrupted).reasons.is_empty());
-    /// ```
     #[must_use]
     pub const fn ended(code: Code) -> Self {
         Self { code, findings: None, context: Vec::new(), reasons: Vec::new(), note: None }
     }
 
     /// Wrong usage, a wrong study or a wrong run folder.
-    ///
-    /// ```
-    /// use assay_session::{Code, Error};
-    /// assert_eq!(Error::usage("name a study").code, Code::Usage);
-    /// ```
     #[must_use]
     pub fn usage(reason: impl fmt::Display) -> Self {
         Self { reasons: vec![reason.to_string()], ..Self::ended(Code::Usage) }
     }
 
     /// The host cannot do it.
-    ///
-    /// ```
-    /// use assay_session::{Code, Error};
-    /// assert_eq!(Error::host("the disk is full").code, Code::Host);
-    /// ```
     #[must_use]
     pub fn host(reason: impl fmt::Display) -> Self {
         Self { reasons: vec![reason.to_string()], ..Self::ended(Code::Host) }
     }
 
     /// The same with a remark after the reasons.
-    ///
-    /// ```
-    /// use assay_session::Error;
-    /// let error = Error::host("no disk").note("nothing was touched");
-    /// assert_eq!(error.note.as_deref(), Some("nothing was touched"));
-    /// ```
     #[must_use]
     pub fn note(self, note: impl Into<String>) -> Self {
         Self { note: Some(note.into()), ..self }

@@ -13,14 +13,6 @@ use crate::findings::Findings;
 use crate::observer::{CurrentSetting, Observer, RunView};
 
 /// An observer that passes everything on to another one and keeps the errors.
-///
-/// ```
-/// use assay_session::{Code, Error, ErrorRecord, Observer, Transcript};
-/// let mut record = ErrorRecord::new(Transcript::default());
-/// record.error(&"one workload failed");
-/// let errors = record.document(&Err(Error::host("the disk is full")));
-/// assert_eq!((errors.code, errors.errors.len()), (Code::Host as i32, 2));
-/// ```
 #[derive(Debug)]
 pub struct ErrorRecord<O> {
     to: O,
@@ -29,24 +21,12 @@ pub struct ErrorRecord<O> {
 
 impl<O> ErrorRecord<O> {
     /// An observer that passes everything on to `to`.
-    ///
-    /// ```
-    /// use assay_session::{ErrorRecord, Transcript};
-    /// let record = ErrorRecord::new(Transcript::default());
-    /// assert!(record.document(&Ok(assay_session::Code::Kept)).errors.is_empty());
-    /// ```
     #[must_use]
     pub const fn new(to: O) -> Self {
         Self { to, errors: Vec::new() }
     }
 
     /// The document for this result.
-    ///
-    /// ```
-    /// use assay_session::{Code, Error, ErrorRecord, Transcript};
-    /// let record = ErrorRecord::new(Transcript::default());
-    /// assert_eq!(record.document(&Err(Error::usage("name a study"))).errors, ["name a study"]);
-    /// ```
     #[must_use]
     pub fn document(&self, result: &Result<Code, Error>) -> RunErrors {
         let (code, last) = match result {
@@ -63,14 +43,6 @@ impl<O> ErrorRecord<O> {
     }
 
     /// Writes the document for this result to the path that the user named, and returns the result.
-    ///
-    /// ```no_run
-    /// # fn example(result: Result<assay_session::Code, assay_session::Error>) -> Result<(), assay_session::Error> {
-    /// use assay_session::{ErrorRecord, Transcript};
-    /// ErrorRecord::new(Transcript::default()).write("errors.json".as_ref(), result)?;
-    /// # Ok(())
-    /// # }
-    /// ```
     ///
     /// # Errors
     /// The result is one, or the document cannot be written.

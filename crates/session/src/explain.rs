@@ -60,24 +60,6 @@ pub struct Explained {
 /// Repeats the smallest failed trial with one change at a time, interleaved with the unchanged trial, and
 /// finds out which change moved the error.
 ///
-/// ```no_run
-/// use assay_files::Trust;
-/// use assay_session::{Context, Destination, ExplainOptions, Transcript, explain};
-/// let context = Context::of_this_host(Vec::new());
-/// let options = ExplainOptions {
-///     trial: None,
-///     at_most: None,
-///     rounds: None,
-///     only: vec!["requests".to_owned()],
-///     destination: Destination { out: None, trust: Trust::Checked },
-///     trust_run: false,
-/// };
-/// let mut observer = Transcript::default();
-/// let explained = explain(&context, "runs/one".as_ref(), &options, &mut observer)?;
-/// println!("{}", explained.explanation.sentence);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// No promise of the run failed, it cannot be repeated here, or the interventions did not finish.
 pub fn explain(
@@ -176,8 +158,8 @@ mod tests {
     use assay_files::Trust;
 
     use super::*;
-    use crate::observer::Transcript;
     use crate::replay_tests::{as_recorded_now, context, fault};
+    use crate::transcript::Transcript;
 
     fn options(out: &Path, only: &[&str]) -> ExplainOptions {
         ExplainOptions {

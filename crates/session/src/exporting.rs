@@ -29,11 +29,6 @@ pub enum ExportFormat {
 
 impl ExportFormat {
     /// Every format with its name for users and what it holds.
-    ///
-    /// ```
-    /// use assay_session::ExportFormat;
-    /// assert_eq!(ExportFormat::ALL[0].0, "parquet");
-    /// ```
     pub const ALL: [(&str, Self, &str); 6] = [
         ("parquet", Self::Parquet, "Five tables as Parquet"),
         ("csv", Self::Csv, "Five tables as CSV"),
@@ -48,11 +43,6 @@ impl ExportFormat {
     ];
 
     /// The format of the tables, if it is one that needs a folder.
-    ///
-    /// ```
-    /// use assay_session::ExportFormat;
-    /// assert!(ExportFormat::Csv.of_tables().is_some() && ExportFormat::Fio.of_tables().is_none());
-    /// ```
     #[must_use]
     pub const fn of_tables(self) -> Option<Format> {
         match self {
@@ -64,12 +54,6 @@ impl ExportFormat {
 }
 
 /// Writes runs as tables into a folder; without one, a single run's into `export/` of its own folder.
-///
-/// ```
-/// use assay_export::Format;
-/// let error = assay_session::export_tables(&[], Format::Csv, None, true).unwrap_err();
-/// assert!(error.to_string().contains("--out"));
-/// ```
 ///
 /// # Errors
 /// The folder cannot be written, or there is none for several runs.
@@ -94,14 +78,6 @@ pub fn export_tables(
 }
 
 /// Writes runs as one text; only JSON lines hold several.
-///
-/// ```
-/// use assay_session::{ExportFormat, export_text};
-/// let mut text = Vec::new();
-/// assert!(export_text(&[], ExportFormat::JsonLines, &mut text, true)?.left_out.is_empty());
-/// assert!(export_text(&[], ExportFormat::Fio, &mut text, true).is_err());
-/// # Ok::<(), assay_export::Error>(())
-/// ```
 ///
 /// # Errors
 /// A run cannot be read, the format does not suit it, or the writer fails.
@@ -153,13 +129,6 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
 
 /// Writes new rows of a running run as JSON lines until it is over or `stop` returns true.
 ///
-/// ```no_run
-/// use assay_export::Follower;
-/// let mut lines = Vec::new();
-/// assay_session::follow_lines(Follower::new("runs/one".as_ref()), &mut lines, &|| false)?;
-/// # Ok::<(), assay_export::Error>(())
-/// ```
-///
 /// # Errors
 /// The run cannot be read, or the writer fails.
 pub fn follow_lines(
@@ -182,14 +151,6 @@ pub fn follow_lines(
 /// Calls `show` with the latest counters of a running run as OpenMetrics text, once a second, until the run
 /// is over.
 ///
-/// ```no_run
-/// assay_session::follow_metrics("runs/one".as_ref(), |text| {
-///     println!("{text}");
-///     Ok(())
-/// })?;
-/// # Ok::<(), assay_export::Error>(())
-/// ```
-///
 /// # Errors
 /// The run cannot be read, or those of `show`.
 pub fn follow_metrics(
@@ -210,12 +171,6 @@ pub fn follow_metrics(
 }
 
 /// The error of a failed write; a closed pipe is one of its own.
-///
-/// ```
-/// let closed = std::io::ErrorKind::BrokenPipe.into();
-/// let error = assay_session::write_error(&closed);
-/// assert!(matches!(error, assay_export::Error::ReaderClosed));
-/// ```
 #[must_use]
 pub fn write_error(cause: &std::io::Error) -> Error {
     match cause.kind() {

@@ -55,23 +55,6 @@ pub struct ExternalFiles {
 
 /// Reads numbers of another tool.
 ///
-/// ```
-/// use assay_session::{ExternalFiles, Numbers, Quantity, read_external};
-/// let folder = tempfile::tempdir()?;
-/// let file = folder.path().join("shares.csv");
-/// std::fs::write(&file, "group,time,amount\na,1,10\nb,1,20\na,2,10\nb,2,20\n")?;
-/// let files = ExternalFiles {
-///     numbers: Numbers::Table(file),
-///     quantity: Quantity::Bytes,
-///     weights: vec![100.0, 200.0],
-///     within: 0.1,
-///     confidence: 0.95,
-/// };
-/// let data = read_external(&files)?;
-/// assert_eq!((data.title.as_str(), data.groups.len()), ("shares", 2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// A file cannot be read or understood, or the number of weights is not that of the groups.
 pub fn read_external(files: &ExternalFiles) -> Result<ExternalData, Error> {

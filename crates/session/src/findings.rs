@@ -18,10 +18,6 @@ impl Findings {
     }
 
     /// The findings with the lines that they point at.
-    ///
-    /// ```
-    /// assert_eq!(assay_session::Findings::default().render(false), "");
-    /// ```
     #[must_use]
     pub fn render(&self, color: bool) -> String {
         match self.findings.is_empty() {
@@ -31,10 +27,6 @@ impl Findings {
     }
 
     /// The findings as a JSON document.
-    ///
-    /// ```
-    /// assert!(assay_session::Findings::default().to_json().starts_with('{'));
-    /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::json!(document(&self.findings, &self.shown_as, &self.text)).to_string()

@@ -15,12 +15,6 @@ pub const REPORT: &str = "report.html";
 
 /// Opens and reads a recorded run.
 ///
-/// ```
-/// use assay_session::{Code, Transcript, open_run};
-/// let error = open_run("no/such/run".as_ref(), &mut Transcript::default()).unwrap_err();
-/// assert_eq!(error.code, Code::Usage);
-/// ```
-///
 /// # Errors
 /// The folder holds no run that this version can read.
 pub fn open_run(path: &Path, observer: &mut dyn Observer) -> Result<(RunFolder, Run), Error> {
@@ -41,17 +35,9 @@ fn newest_below(path: &Path) -> Option<String> {
 
 /// Reads the run in an open folder; the observer learns which samples are left out.
 ///
-/// ```no_run
-/// # fn example(folder: &assay_run_folder::RunFolder) -> Result<(), assay_session::Error> {
-/// let run = assay_session::read_run(folder, &mut assay_session::Transcript::default())?;
-/// println!("{} trials", run.manifest.trials.len());
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Errors
 /// As [`open_run`].
-pub fn read_run(folder: &RunFolder, observer: &mut dyn Observer) -> Result<Run, Error> {
+pub(crate) fn read_run(folder: &RunFolder, observer: &mut dyn Observer) -> Result<Run, Error> {
     let run = Run::from_folder(folder).map_err(Error::usage)?;
     for name in unlisted_samples(folder, &run.manifest).unwrap_or_default() {
         observer.message(&format!(
@@ -63,14 +49,6 @@ pub fn read_run(folder: &RunFolder, observer: &mut dyn Observer) -> Result<Run, 
 }
 
 /// Judges a run and writes its verdict and its report.
-///
-/// ```no_run
-/// use assay_session::{Transcript, judge_run, open_run};
-/// let mut observer = Transcript::default();
-/// let (folder, run) = open_run("runs/one".as_ref(), &mut observer)?;
-/// println!("{:?}", judge_run(&folder, &run, &mut observer)?.verdict);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -87,18 +65,9 @@ pub fn judge_run(
 
 /// Writes the report of a judged run; for a search (`tune.json`) with its result.
 ///
-/// ```no_run
-/// use assay_session::{Transcript, open_run, write_report};
-/// let mut observer = Transcript::default();
-/// let (folder, run) = open_run("runs/one".as_ref(), &mut observer)?;
-/// let judgement = assay_judge::judge(&run.manifest, &run.samples);
-/// write_report(&folder, &run, &judgement, &mut observer)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// The folder cannot be written.
-pub fn write_report(
+pub(crate) fn write_report(
     folder: &RunFolder,
     run: &Run,
     judgement: &Judgement,
@@ -124,12 +93,6 @@ pub fn write_report(
 
 /// Updates the list of runs (`index.html`) if the run's parent folder has one that is ours. A list that cannot be
 /// written does not fail the run.
-///
-/// ```no_run
-/// # fn example(folder: &assay_run_folder::RunFolder) {
-/// assay_session::update_index(folder, &mut assay_session::Transcript::default());
-/// # }
-/// ```
 pub fn update_index(folder: &RunFolder, observer: &mut dyn Observer) {
     let Ok(around) = folder.dir().current_parent() else { return };
     if let Err(error) = assay_export::update_own_index(&around) {
@@ -146,7 +109,7 @@ mod tests {
     use assay_files::Trust;
 
     use super::*;
-    use crate::observer::Transcript;
+    use crate::transcript::Transcript;
 
     const MANIFEST: &str = include_str!("../../test-support/faults/one-cpu/manifest.json");
 

@@ -22,13 +22,6 @@ const MOST_NAMED: usize = 100;
 /// Opens a fleet to act on its contents, and finds a Slurm that answers. The fleet is read from the folder
 /// that was checked.
 ///
-/// ```
-/// use assay_files::Trust;
-/// use assay_session::{Code, open_fleet};
-/// let error = open_fleet("no/such/fleet".as_ref(), Trust::Checked).unwrap_err();
-/// assert_eq!(error.code, Code::Usage);
-/// ```
-///
 /// # Errors
 /// The folder holds no fleet, others may have changed it, or there is no Slurm.
 pub fn open_fleet(path: &Path, trust: Trust) -> Result<OpenFleet, Error> {
@@ -42,11 +35,6 @@ pub fn open_fleet(path: &Path, trust: Trust) -> Result<OpenFleet, Error> {
 }
 
 /// Opens a fleet for reading.
-///
-/// ```
-/// use assay_session::{Code, read_fleet};
-/// assert_eq!(read_fleet("no/such/fleet".as_ref()).unwrap_err().code, Code::Usage);
-/// ```
 ///
 /// # Errors
 /// The folder holds no fleet.
@@ -63,12 +51,6 @@ fn with_document(folder: FleetFolder) -> Result<(FleetFolder, Fleet), assay_flee
 
 impl OpenFleet {
     /// The results of the hosts so far, without writing them.
-    ///
-    /// ```no_run
-    /// let fleet = assay_session::read_fleet("runs/fleet".as_ref())?;
-    /// println!("{} hosts", fleet.judgement().hosts.len());
-    /// # Ok::<(), assay_session::Error>(())
-    /// ```
     #[must_use]
     pub fn judgement(&self) -> FleetJudgement {
         let states = states(&self.folder, &self.fleet, &self.slurm);
@@ -76,13 +58,6 @@ impl OpenFleet {
     }
 
     /// Merges the finished runs and writes the result and its report.
-    ///
-    /// ```no_run
-    /// let fleet = assay_session::read_fleet("runs/fleet".as_ref())?;
-    /// let judgement = fleet.merge(&mut assay_session::Transcript::default())?;
-    /// println!("{:?}", judgement.verdict);
-    /// # Ok::<(), assay_session::Error>(())
-    /// ```
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -100,14 +75,6 @@ impl OpenFleet {
 
     /// Waits until every task has ended. Returns the signal that ended the wait before, if one did.
     ///
-    /// ```no_run
-    /// # fn example(watcher: &mut dyn assay_fleet::Watcher) -> Result<(), assay_session::Error> {
-    /// let fleet = assay_session::read_fleet("runs/fleet".as_ref())?;
-    /// assert_eq!(fleet.wait(watcher)?, None);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
     /// # Errors
     /// The folder cannot be read.
     pub fn wait(&self, watcher: &mut dyn Watcher) -> Result<Option<&'static str>, Error> {
@@ -116,12 +83,6 @@ impl OpenFleet {
 }
 
 /// The exit code for the results of the hosts (docs/cli.md).
-///
-/// ```
-/// # fn example(judgement: &assay_verdict::FleetJudgement) {
-/// assert_eq!(assay_session::fleet_code(judgement), assay_session::Code::Kept);
-/// # }
-/// ```
 #[must_use]
 pub fn fleet_code(judgement: &FleetJudgement) -> Code {
     let has = |code: Code| judgement.hosts.iter().any(|host| host.code == Some(code as i32));

@@ -29,11 +29,6 @@ pub enum GroupOrder {
 
 impl GroupOrder {
     /// Every order with its name for users and what it sorts by.
-    ///
-    /// ```
-    /// use assay_session::GroupOrder;
-    /// assert_eq!(GroupOrder::ALL[0].1, GroupOrder::Path);
-    /// ```
     pub const ALL: [(&str, Self, &str); 6] = [
         ("path", Self::Path, "As a tree"),
         ("cpu", Self::Cpu, "CPU time"),
@@ -44,21 +39,12 @@ impl GroupOrder {
     ];
 
     /// The key that chooses it in a live list: the first letter of its name in a heading.
-    ///
-    /// ```
-    /// use assay_session::GroupOrder;
-    /// assert_eq!(GroupOrder::ALL.map(|(_, order, _)| order.key()), *b"tcmprw");
-    /// ```
     #[must_use]
     pub const fn key(self) -> u8 {
         self.label().as_bytes()[0].to_ascii_lowercase()
     }
 
     /// The name in a heading.
-    ///
-    /// ```
-    /// assert_eq!(assay_session::GroupOrder::Path.label(), "tree");
-    /// ```
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -86,16 +72,6 @@ impl GroupOrder {
 }
 
 /// Whether a filter matches any hierarchy and group.
-///
-/// ```
-/// use assay_cgroup::inventory::Filter;
-/// use assay_session::check_groups;
-/// let facts = assay_host::gather(&assay_kernel::Root::real())?;
-/// let filter = Filter { below: Some("/no/such/group".to_owned()), ..Filter::default() };
-/// let none = assay_cgroup::inventory::take(&assay_kernel::Root::real(), &facts.cgroup, &filter);
-/// assert!(check_groups(&none, &filter, &facts.cgroup).is_err());
-/// # Ok::<(), assay_kernel::Error>(())
-/// ```
 ///
 /// # Errors
 /// What does not match, with what there is.
@@ -151,12 +127,6 @@ pub struct GroupWithRates<'i> {
 }
 
 /// The inventory with the rates of each group as a document.
-///
-/// ```
-/// use assay_cgroup::inventory::Inventory;
-/// let empty = Inventory { taken_ns: 0, hierarchies: Vec::new(), groups: Vec::new() };
-/// assert_eq!(assay_session::groups_document(&empty, &[]).schema, 1);
-/// ```
 #[must_use]
 pub fn groups_document<'i>(inventory: &'i Inventory, rates: &'i [Rates]) -> Groups<'i> {
     let groups = inventory.groups.iter().zip(rates);

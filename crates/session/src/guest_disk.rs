@@ -44,8 +44,8 @@ mod tests {
 
     use super::*;
     use crate::load::load;
-    use crate::observer::Transcript;
     use crate::overrides::StudyChoice;
+    use crate::transcript::Transcript;
 
     fn guest() -> Context {
         let guest = Guest {

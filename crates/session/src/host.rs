@@ -13,17 +13,6 @@ pub(crate) use known::SignsBelow;
 pub use known::{KnownFact, known_facts};
 
 /// The machine and what can be studied on it, for readers; lines of names are at most `width` columns wide.
-///
-/// ```
-/// use assay_host::{gather, requirements};
-/// use assay_kernel::Root;
-/// let facts = gather(&Root::real())?;
-/// let files = assay_host::knobs(&Root::real(), &facts);
-/// let known = assay_session::known_facts(&Root::real(), &facts.kernel);
-/// let text = assay_session::host_text(&facts, &requirements(&facts), &files, &known, 80);
-/// assert!(text.contains("what can be studied"));
-/// # Ok::<(), assay_kernel::Error>(())
-/// ```
 #[must_use]
 pub fn host_text(
     facts: &HostFacts,

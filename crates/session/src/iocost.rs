@@ -63,25 +63,6 @@ pub struct IoCostMeasured {
 /// Measures what iocost needs to know of a disk, and proves it with a study of weights where the host has iocost.
 /// Nothing is applied. An image of its own and a disk with `erase` are written to, others are only read.
 ///
-/// ```no_run
-/// use std::time::Duration;
-/// use assay_files::Trust;
-/// use assay_session::{
-///     Context, Destination, IoCostOptions, StudyChoice, Transcript, measure_iocost,
-/// };
-/// let options = IoCostOptions {
-///     disk: "loop:2GiB".parse()?,
-///     erase: None,
-///     length: Duration::from_secs(300),
-///     proof: StudyChoice::named("io-weight"),
-///     destination: Destination { out: None, trust: Trust::Checked },
-/// };
-/// let context = Context::of_this_host(Vec::new());
-/// let measured = measure_iocost(&context, &options, &mut Transcript::default())?;
-/// println!("{:?}", measured.found.model);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// The disk is in use or not blank, this host cannot run the loads, or the folder cannot be created. Nothing was
 /// touched.

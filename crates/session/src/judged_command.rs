@@ -44,17 +44,6 @@ pub struct JudgedOutcome {
 /// Runs a command as [`run_limited`](crate::run_limited) does, and judges whether anything but the command decided
 /// how long it took. Others, and the hypervisor, may have taken the part `within` of its CPUs.
 ///
-/// ```
-/// use assay_session::{Context, LimitedCommand, Transcript, run_judged};
-/// let folder = tempfile::tempdir()?;
-/// let state_dir = folder.path().to_owned();
-/// let context = Context { state_dir, ..Context::of_this_host(Vec::new()) };
-/// let command = LimitedCommand { command: vec!["no-such-program".into()], ..Default::default() };
-/// let ended = run_judged(&context, &command, 0.05, &mut Transcript::default())?;
-/// assert_eq!(ended.unwrap_err(), 127);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// A setting is wrong, or this host cannot make it: then nothing was touched.
 pub fn run_judged(

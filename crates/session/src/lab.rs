@@ -34,17 +34,6 @@ pub struct LabStudy {
 /// the chosen study, checked without its disk, which exists only in the guest. The task has the caller's
 /// directory and environment; the disks of the guest follow from the choice.
 ///
-/// ```no_run
-/// # fn example(spec: assay_lab::GuestSpec) -> Result<(), assay_session::Error> {
-/// use assay_lab::{Cache, GuestTask};
-/// use assay_session::{StudyChoice, load, prepare_lab_study};
-/// let choice = StudyChoice::named("io-weight");
-/// let loaded = load(&choice)?;
-/// prepare_lab_study(&loaded, &choice, None, (spec, GuestTask::default()), &Cache::usual())?;
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Errors
 /// The guest cannot be made as specified, the lab lacks a program, or the run folder cannot be created.
 pub fn prepare_lab_study(
@@ -83,13 +72,6 @@ pub fn prepare_lab_study(
 
 /// Boots the guest and runs the study there. Returns the folder of the run, if the run has a verdict.
 ///
-/// ```no_run
-/// # fn example(study: &assay_session::LabStudy, watcher: impl assay_lab::Watcher + 'static) {
-/// let ran = assay_session::run_lab_study(study, &assay_lab::Cache::usual(), watcher);
-/// assert!(ran.is_ok());
-/// # }
-/// ```
-///
 /// # Errors
 /// The guest could not be started.
 pub fn run_lab_study(
@@ -108,11 +90,6 @@ pub fn run_lab_study(
 
 /// A task in the directory of the caller, with the part of its environment that decides how programs write
 /// to a terminal.
-///
-/// ```
-/// let task = assay_session::guest_task();
-/// assert_eq!(task.directory, std::env::current_dir().ok());
-/// ```
 #[must_use]
 pub fn guest_task() -> GuestTask {
     let inherited = ["NO_COLOR", "TERM", "LANG"];
@@ -123,12 +100,6 @@ pub fn guest_task() -> GuestTask {
 
 /// This program with these arguments as a task for a guest, which keeps it in memory: a case starts it several
 /// times.
-///
-/// ```
-/// let task = assay_session::this_program_in_guest(["conform".to_owned()])?;
-/// assert_eq!(task.command.len(), 2);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 ///
 /// # Errors
 /// The file of this program is unknown.

@@ -6,10 +6,6 @@ use assay_lab::{Cache, Offer};
 use serde::Serialize;
 
 /// The cached kernels, and the names that `--kernel` takes with the newest release that apt offers.
-///
-/// ```no_run
-/// println!("{}", assay_session::kernels_text(&assay_lab::Cache::usual()));
-/// ```
 #[must_use]
 pub fn kernels_text(cache: &Cache) -> String {
     let mut lines = vec![format!("in {}:", cache.path().join("kernels").display())];
@@ -68,11 +64,6 @@ pub struct KernelName {
 }
 
 /// The kernels as a document.
-///
-/// ```no_run
-/// let document = assay_session::kernels_document(&assay_lab::Cache::usual());
-/// assert_eq!(document.schema, 1);
-/// ```
 #[must_use]
 pub fn kernels_document(cache: &Cache) -> Kernels {
     let cached = assay_lab::cached(cache).into_iter().map(|kernel| CachedKernel {

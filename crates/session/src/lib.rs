@@ -48,13 +48,15 @@ mod tune;
 mod replay_tests;
 #[cfg(test)]
 mod statements_tests;
+#[cfg(test)]
+mod transcript;
 
 pub use audit::{
     WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest, read_snapshot,
     take_snapshot, watch_audit, watch_settings, write_audit_report, write_manifest_report,
     write_own_report, write_snapshot, write_textfile,
 };
-pub use before_run::{Needs, needs_text};
+pub use before_run::Needs;
 pub use blame::{
     BlameTarget, BlamedCommand, CommandOptions, Effect, GroupFile, HoldBy, Proof, ProveOptions,
     Proven, Turn, blame, blame_command, blame_with_disks, proof_text, prove,
@@ -77,7 +79,7 @@ pub use external_data::{
     judge_external, read_external,
 };
 pub use findings::Findings;
-pub use finish_run::{REPORT, judge_run, open_run, read_run, update_index, write_report};
+pub use finish_run::{REPORT, judge_run, open_run, update_index};
 pub use fleet::{
     CopiesTaken, FleetOptions, OpenFleet, collect_copies, fleet_code, open_fleet, read_fleet,
     resubmit_fleet, submit_fleet,
@@ -94,7 +96,7 @@ pub use limited_command::{LimitedCommand, run_limited};
 pub use live_export::LiveExport;
 pub use load::{Loaded, MOST_TEXT, load, load_regular, reload};
 pub use look_taker::SharedLook;
-pub use observer::{CurrentSetting, Observer, RunView, Transcript};
+pub use observer::{CurrentSetting, Observer, RunView};
 pub use overrides::StudyChoice;
 pub use pace::Pace;
 pub use passport::{MadePassport, PassportKernelName, PassportOptions, Say, make_passport};

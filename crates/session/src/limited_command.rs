@@ -34,13 +34,6 @@ pub struct LimitedCommand {
 
 impl LimitedCommand {
     /// What is asked of `assay_exec`; the group's name begins with `purpose`.
-    ///
-    /// ```
-    /// use assay_session::{Context, LimitedCommand};
-    /// let command = LimitedCommand { command: vec!["true".into()], ..Default::default() };
-    /// let request = command.request(&Context::of_this_host(Vec::new()), "blame");
-    /// assert!(request.run_id.starts_with("blame-"));
-    /// ```
     #[must_use]
     pub fn request(&self, context: &Context, purpose: &str) -> Request {
         let Self { command, settings, place, disk, leftover, keep_going } = self.clone();
@@ -61,17 +54,6 @@ impl LimitedCommand {
 
 /// Runs a command under limits. If it was not started because it is no program, or because a signal
 /// arrived first, the error is the exit code that a shell would give.
-///
-/// ```
-/// use assay_session::{Context, LimitedCommand, Transcript, run_limited};
-/// let folder = tempfile::tempdir()?;
-/// let state_dir = folder.path().to_owned();
-/// let context = Context { state_dir, ..Context::of_this_host(Vec::new()) };
-/// let command = LimitedCommand { command: vec!["no-such-program".into()], ..Default::default() };
-/// let ended = run_limited(&context, &command, &mut Transcript::default())?;
-/// assert_eq!(ended.unwrap_err(), 127);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 ///
 /// # Errors
 /// A setting is wrong, or this host cannot make it: then nothing was touched.

@@ -47,13 +47,6 @@ impl<W: Write> Write for Counted<W> {
 
 impl LiveExport {
     /// Starts the thread.
-    ///
-    /// ```no_run
-    /// # fn example(run: &assay_run_folder::RunFolder) -> Result<(), assay_export::Error> {
-    /// let live = assay_session::LiveExport::start(run, std::io::sink());
-    /// live.finish()
-    /// # }
-    /// ```
     #[must_use]
     pub fn start(run: &RunFolder, out: impl Write + Send + 'static) -> Self {
         let (over, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
@@ -69,12 +62,6 @@ impl LiveExport {
     }
 
     /// Writes the remaining rows. If nobody reads them for 10 seconds, or at Ctrl-C, the rest is left out.
-    ///
-    /// ```no_run
-    /// # fn example(live: assay_session::LiveExport) -> Result<(), assay_export::Error> {
-    /// live.finish()
-    /// # }
-    /// ```
     ///
     /// # Errors
     /// The run cannot be read, or the writer failed or did not end.

@@ -60,13 +60,6 @@ struct Source {
 
 /// Finds, reads and checks a study, and applies its overrides.
 ///
-/// ```
-/// use assay_session::{StudyChoice, load};
-/// let choice = StudyChoice { repeats: Some(2), ..StudyChoice::named("io-weight") };
-/// assert_eq!(load(&choice)?.study.design.repeats, 2);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// All mistakes together, in `findings`; a study that cannot be found or read.
 pub fn load(choice: &StudyChoice) -> Result<Loaded, Error> {
@@ -74,12 +67,6 @@ pub fn load(choice: &StudyChoice) -> Result<Loaded, Error> {
 }
 
 /// The same without waiting for anybody, as completions need it: what is not a regular file, such as a pipe, is not read.
-///
-/// ```
-/// use assay_session::{StudyChoice, load_regular};
-/// assert!(load_regular(&StudyChoice::named("io-weight")).is_ok());
-/// assert!(load_regular(&StudyChoice::named("/dev/zero")).is_err());
-/// ```
 ///
 /// # Errors
 /// The study, or a file that it names, is not a regular file; and those of [`load`].
@@ -112,14 +99,6 @@ fn load_by(choice: &StudyChoice, read_text: Reader) -> Result<Loaded, Error> {
 
 /// Checks a recorded study with the overrides of its run. The recorded text is used, not the current
 /// file.
-///
-/// ```
-/// use assay_session::{StudyChoice, load, reload};
-/// let text = load(&StudyChoice::named("io-weight"))?.text;
-/// let study = reload("io-weight", &text, &StudyChoice::named("gone.toml"))?;
-/// assert_eq!(study.name, "io-weight");
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 ///
 /// # Errors
 /// All mistakes together, in `findings`.

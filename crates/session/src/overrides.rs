@@ -11,12 +11,6 @@ use assay_study::{
 use assay_units::format_duration;
 
 /// A study and its overrides.
-///
-/// ```
-/// use assay_session::StudyChoice;
-/// let choice = StudyChoice { repeats: Some(2), ..StudyChoice::named("io-weight") };
-/// assert_eq!((choice.study.as_str(), choice.seed), ("io-weight", 1));
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StudyChoice {
     /// A study file, or the name of a shipped study.
@@ -50,10 +44,6 @@ pub struct StudyChoice {
 
 impl StudyChoice {
     /// The study as written, with the seed 1.
-    ///
-    /// ```
-    /// assert!(assay_session::StudyChoice::named("io-weight").set.is_empty());
-    /// ```
     #[must_use]
     pub fn named(study: impl Into<String>) -> Self {
         Self { study: study.into(), seed: 1, ..Self::default() }

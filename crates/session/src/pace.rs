@@ -6,18 +6,6 @@ use assay_plan::{Plan, RepeatId};
 use assay_report::Position;
 
 /// The repeats of a run in order, and the time that the ended ones took.
-///
-/// ```
-/// use assay_session::{Context, Pace, StudyChoice, facts_for, load, plan_for};
-/// let context = Context::of_this_host(Vec::new());
-/// let study = load(&StudyChoice::named("io-weight"))?.study;
-/// let plan = plan_for(&context, &study, &facts_for(&context, &study)?, 1);
-/// let pace = Pace::from_plan(&plan);
-/// for slot in plan.slots.first() {
-///     assert_eq!(pace.number(*slot), (1, plan.slots.len()));
-/// }
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Pace {
     slots: Vec<RepeatId>,
@@ -30,11 +18,6 @@ pub struct Pace {
 
 impl Pace {
     /// The repeats of a plan, none of which has ended.
-    ///
-    /// ```
-    /// let plan = assay_plan::interleave(Vec::new(), 1);
-    /// let pace = assay_session::Pace::from_plan(&plan);
-    /// ```
     #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
         let at_most = plan.trials.iter().map(|trial| trial.at_most).collect();
@@ -46,39 +29,17 @@ impl Pace {
     }
 
     /// Notes the start of a repeat.
-    ///
-    /// ```
-    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
-    /// use std::time::Duration;
-    /// pace.begin();
-    /// pace.end(slot, Duration::from_secs(10));
-    /// # }
-    /// ```
     pub fn begin(&mut self) {
         self.began = Instant::now();
     }
 
     /// Notes the end of a repeat with a window of this length.
-    ///
-    /// ```
-    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
-    /// use std::time::Duration;
-    /// pace.end(slot, Duration::from_secs(10));
-    /// # }
-    /// ```
     pub fn end(&mut self, slot: RepeatId, window: Duration) {
         self.ended.push(slot);
         self.overhead += self.began.elapsed().saturating_sub(window);
     }
 
     /// The number of the repeat in the run, from 1, and the number of all.
-    ///
-    /// ```
-    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
-    /// let (number, all) = pace.number(slot);
-    /// assert!(number <= all);
-    /// # }
-    /// ```
     #[must_use]
     pub fn number(&self, slot: RepeatId) -> (usize, usize) {
         (self.index(slot) + 1, self.slots.len())
@@ -89,12 +50,6 @@ impl Pace {
     }
 
     /// The trial and repeat of the slot, from 1.
-    ///
-    /// ```
-    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
-    /// assert!(pace.position(slot).trial >= 1);
-    /// # }
-    /// ```
     #[must_use]
     pub fn position(&self, slot: RepeatId) -> Position {
         let repeats = self.slots.iter().filter(|other| other.trial == slot.trial).count();
@@ -107,12 +62,6 @@ impl Pace {
     }
 
     /// Whether all repeats of this slot's trial have ended.
-    ///
-    /// ```
-    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
-    /// assert!(!pace.was_last(slot));
-    /// # }
-    /// ```
     #[must_use]
     pub fn was_last(&self, slot: RepeatId) -> bool {
         self.slots
@@ -123,13 +72,6 @@ impl Pace {
 
     /// Remaining time when `elapsed` of this repeat's window has passed: the windows at their
     /// longest, and the average overhead of the repeats so far.
-    ///
-    /// ```
-    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
-    /// use std::time::Duration;
-    /// assert!(pace.remaining(slot, Duration::ZERO) > Duration::ZERO);
-    /// # }
-    /// ```
     #[must_use]
     pub fn remaining(&self, slot: RepeatId, elapsed: Duration) -> Duration {
         let after = &self.slots[(self.index(slot) + 1).min(self.slots.len())..];

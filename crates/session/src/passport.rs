@@ -73,24 +73,6 @@ pub struct MadePassport {
 
 /// Runs the cases that have no result yet, kernel by kernel, and writes the passport after each.
 ///
-/// ```no_run
-/// use assay_lab::{Cache, GuestSpec};
-/// use assay_session::{Context, PassportOptions, make_passport};
-/// let options = PassportOptions {
-///     kernels: vec!["host".parse()?, "debian-6.1".parse()?],
-///     cases: assay_conformance::select(&["cpu".to_owned()])?,
-///     out: "passport".into(),
-///     trust: assay_files::Trust::Checked,
-///     fresh: false,
-///     guest: GuestSpec::default(),
-///     patience: None,
-/// };
-/// let context = Context::of_this_host(Vec::new());
-/// let made = make_passport(&context, &options, &Cache::usual(), |text| eprintln!("{text}"))?;
-/// println!("{}", made.document.display());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// The folder holds something else, or results of other conditions; a guest cannot be made as specified; the cases
 /// cannot run on this host.

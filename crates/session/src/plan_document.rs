@@ -61,15 +61,6 @@ pub struct PlannedChange {
 }
 
 /// A plan as a document.
-///
-/// ```
-/// use assay_session::{Context, StudyChoice, facts_for, load, plan_document, plan_for};
-/// let context = Context::of_this_host(Vec::new());
-/// let loaded = load(&StudyChoice::named("io-weight"))?;
-/// let plan = plan_for(&context, &loaded.study, &facts_for(&context, &loaded.study)?, 1);
-/// assert_eq!(plan_document(&loaded, &plan).schema, 1);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 #[must_use]
 pub fn plan_document<'p>(loaded: &'p Loaded, plan: &'p Plan) -> PlanDocument<'p> {
     PlanDocument {

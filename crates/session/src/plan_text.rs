@@ -18,15 +18,6 @@ const SHOWN: usize = 8;
 const EVIDENCE: &str = "evidence: eBPF programs record where each group waits; what the kernel refuses is named in the report";
 
 /// A plan for readers: trials, changes of the host and how each is restored, promises, refusals.
-///
-/// ```
-/// use assay_session::{Context, StudyChoice, facts_for, load, plan_for, plan_text};
-/// let context = Context::of_this_host(Vec::new());
-/// let loaded = load(&StudyChoice::named("io-weight"))?;
-/// let plan = plan_for(&context, &loaded.study, &facts_for(&context, &loaded.study)?, 1);
-/// assert!(plan_text(&loaded, &plan).starts_with("io-weight: "));
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 #[must_use]
 pub fn plan_text(loaded: &Loaded, plan: &Plan) -> String {
     let study = &loaded.study;

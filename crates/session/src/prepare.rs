@@ -49,25 +49,6 @@ pub struct RunOptions {
 
 /// Plans a study for this host and creates its run folder. The result can be executed.
 ///
-/// ```no_run
-/// use std::time::Duration;
-/// use assay_files::Trust;
-/// use assay_session::{
-///     Context, Destination, RunOptions, StudyChoice, Transcript, conclude, execute, load, prepare,
-/// };
-/// let context = Context::of_this_host(vec!["my-program".to_owned()]);
-/// let mut observer = Transcript::default();
-/// let destination = Destination { out: Some("run-1".into()), trust: Trust::Checked };
-/// let options =
-///     RunOptions { destination, shard: None, wait: Duration::ZERO };
-/// let loaded = load(&StudyChoice::named("io-weight"))?;
-/// let request = prepare(&context, loaded, &options, &mut observer)?;
-/// let finished = execute(&context, &request, &mut observer)?;
-/// let ended = conclude(&request, &finished, &mut observer);
-/// println!("{:?}", ended.judgement.map(|judgement| judgement.verdict));
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// The host cannot run the study, an earlier run is not restored, or the folder cannot be created. Nothing
 /// was touched.
@@ -153,14 +134,6 @@ pub(crate) fn new_request(
 
 /// The facts of this host, with the programs that the study starts.
 ///
-/// ```
-/// use assay_session::{Context, StudyChoice, facts_for, load};
-/// let study = load(&StudyChoice::named("io-weight"))?.study;
-/// let facts = facts_for(&Context::of_this_host(Vec::new()), &study)?;
-/// assert!(!facts.kernel.is_empty());
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// A kernel file that every host has cannot be read.
 pub fn facts_for(context: &Context, study: &Study) -> Result<HostFacts, Error> {
@@ -175,15 +148,6 @@ pub fn facts_for(context: &Context, study: &Study) -> Result<HostFacts, Error> {
 }
 
 /// The plan of a study. If a limit is a part of a memory footprint, generators are run to predict it.
-///
-/// ```
-/// use assay_session::{Context, StudyChoice, facts_for, load, plan_for};
-/// let context = Context::of_this_host(Vec::new());
-/// let study = load(&StudyChoice::named("io-weight"))?.study;
-/// let plan = plan_for(&context, &study, &facts_for(&context, &study)?, 1);
-/// assert!(!plan.trials.is_empty() || !plan.refusals.is_empty());
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 #[must_use]
 pub fn plan_for(context: &Context, study: &Study, facts: &HostFacts, seed: u64) -> Plan {
     let mut predictions = Predictions::default();
@@ -207,18 +171,6 @@ pub(crate) fn only_trial(mut plan: Plan) -> Result<Trial, String> {
 
 /// Adds a refusal if the file system of a run folder has no room for the images of the disks that a plan makes.
 /// The folder need not exist yet. A run checks it again when it has its folder, with what else it needs there.
-///
-/// ```
-/// use std::path::Path;
-/// use assay_session::{Context, StudyChoice, facts_for, load, plan_for, refuse_without_room};
-/// let context = Context::of_this_host(Vec::new());
-/// let study = load(&StudyChoice::named("cpu-weight"))?.study;
-/// let mut plan = plan_for(&context, &study, &facts_for(&context, &study)?, 1);
-/// let before = plan.refusals.len();
-/// refuse_without_room(&mut plan, Path::new("runs"));
-/// assert_eq!(plan.refusals.len(), before, "it has no disk");
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 pub fn refuse_without_room(plan: &mut Plan, folder: &Path) {
     let images = images(plan);
     let needed = with_spare(images);

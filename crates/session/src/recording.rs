@@ -47,12 +47,6 @@ pub struct Recorded {
 
 impl Recorded {
     /// The exit code, with a remark if the command failed.
-    ///
-    /// ```
-    /// # fn example(recorded: &assay_session::Recorded) {
-    /// assert_eq!(recorded.code(), (assay_session::Code::Kept, None));
-    /// # }
-    /// ```
     #[must_use]
     pub fn code(&self) -> (Code, Option<String>) {
         let finished = &self.finished;
@@ -73,23 +67,6 @@ impl Recorded {
 
 /// Records into a new run folder, and writes the page and the summary of the recording. SIGINT, SIGTERM,
 /// SIGHUP and SIGQUIT end it.
-///
-/// ```no_run
-/// use std::time::Duration;
-/// use assay_runner::FollowTarget;
-/// use assay_session::{Context, Destination, RecordingOptions, Transcript, record};
-/// let options = RecordingOptions {
-///     target: FollowTarget::Process(std::process::id()),
-///     length: Some(Duration::from_secs(1)),
-///     interval: Duration::from_millis(100),
-///     also: Vec::new(),
-///     destination: Destination { out: Some("run".into()), trust: assay_files::Trust::Checked },
-/// };
-/// let context = Context::of_this_host(Vec::new());
-/// let recorded = record(&context, &options, &mut Transcript::default())?;
-/// println!("{}", recorded.folder.path().display());
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 ///
 /// # Errors
 /// A kernel file that every host has cannot be read, the folder cannot be created, or the target is not
@@ -152,14 +129,6 @@ fn conclude_recording(
 
 /// Writes the page and the summary of a recording.
 ///
-/// ```no_run
-/// use assay_session::{Transcript, open_run, write_recording};
-/// let mut observer = Transcript::default();
-/// let (folder, run) = open_run("runs/one".as_ref(), &mut observer)?;
-/// write_recording(&folder, &run, &mut observer)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// The folder cannot be written.
 pub fn write_recording(
@@ -181,13 +150,6 @@ pub fn write_recording(
 
 /// That a run has promises to judge: a recording has none.
 ///
-/// ```no_run
-/// let mut observer = assay_session::Transcript::default();
-/// let (_, run) = assay_session::open_run("runs/one".as_ref(), &mut observer)?;
-/// assay_session::has_promises(&run.manifest)?;
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// The run is a recording.
 pub fn has_promises(manifest: &Manifest) -> Result<(), Error> {
@@ -205,7 +167,7 @@ mod tests {
     use assay_files::Trust;
 
     use super::*;
-    use crate::observer::Transcript;
+    use crate::transcript::Transcript;
 
     #[test]
     fn a_process_is_followed_and_its_summary_is_written() {

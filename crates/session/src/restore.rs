@@ -12,15 +12,6 @@ use crate::observer::Observer;
 /// Restores what killed runs left behind; the observer learns of each change. Returns whether there was
 /// anything to restore.
 ///
-/// ```
-/// use assay_session::{Context, Transcript, restore};
-/// let folder = tempfile::tempdir()?;
-/// let state_dir = folder.path().to_owned();
-/// let context = Context { state_dir, ..Context::of_this_host(Vec::new()) };
-/// assert!(!restore(&context, &mut Transcript::default())?);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// Something is left; the reasons say what the caller can do about it.
 pub fn restore(context: &Context, observer: &mut dyn Observer) -> Result<bool, Error> {
@@ -97,7 +88,7 @@ mod tests {
     use assay_kernel::Root;
 
     use super::*;
-    use crate::observer::Transcript;
+    use crate::transcript::Transcript;
 
     /// A fake host with a folder that a killed run has made, whose ledger may be damaged.
     fn left_behind(damage: &str) -> (tempfile::TempDir, Context) {

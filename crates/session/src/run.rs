@@ -22,16 +22,6 @@ pub struct Ended {
 
 /// Runs a request with interim looks.
 ///
-/// ```no_run
-/// # fn example(request: &assay_runner::Request) -> Result<(), assay_session::Error> {
-/// use assay_session::{Context, Transcript, execute};
-/// let context = Context::of_this_host(Vec::new());
-/// let finished = execute(&context, request, &mut Transcript::default())?;
-/// assert!(finished.not_restored.is_empty());
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Errors
 /// Only if nothing was changed; a run that fails later is in the result.
 pub fn execute(
@@ -56,14 +46,6 @@ pub(crate) fn execute_schedule(
 }
 
 /// Judges a run and writes its verdict and report, even if it ended early.
-///
-/// ```no_run
-/// # fn example(request: &assay_runner::Request, finished: &assay_runner::Finished) {
-/// use assay_session::{Code, Transcript, conclude};
-/// let ended = conclude(request, finished, &mut Transcript::default());
-/// assert_ne!(ended.code, Code::RestoreIncomplete);
-/// # }
-/// ```
 #[must_use]
 pub fn conclude(request: &Request, finished: &Finished, observer: &mut dyn Observer) -> Ended {
     let judgement = match judge_finished(request, finished, observer) {

@@ -73,12 +73,6 @@ struct Origin {
 
 impl Tuned {
     /// Whether there is a setting to write.
-    ///
-    /// ```no_run
-    /// # fn example(tuned: &assay_session::Tuned) {
-    /// assert_eq!(tuned.has_setting(), tuned.tuning.chosen.is_some());
-    /// # }
-    /// ```
     #[must_use]
     pub const fn has_setting(&self) -> bool {
         self.setting.is_some()
@@ -86,12 +80,6 @@ impl Tuned {
 
     /// Writes the study with the chosen setting to a new file. Other overrides are left out: the file
     /// keeps its author's values except for the setting. Without a setting nothing is written.
-    ///
-    /// ```no_run
-    /// # fn example(tuned: &assay_session::Tuned) -> Result<(), assay_session::Error> {
-    /// tuned.write_study("tuned.toml".as_ref())
-    /// # }
-    /// ```
     ///
     /// # Errors
     /// The file exists or cannot be written, or the study has a form that cannot be rewritten.
@@ -104,27 +92,6 @@ impl Tuned {
 }
 
 /// Searches for the setting that keeps the promise at the highest throughput, without applying it.
-///
-/// ```no_run
-/// use std::time::Duration;
-/// use assay_files::Trust;
-/// use assay_session::{Context, Destination, StudyChoice, Transcript, TuneOptions, load, tune};
-/// let choice = StudyChoice {
-///     set: vec!["groups=4".to_owned()],
-///     ..StudyChoice::named("io-weight")
-/// };
-/// let options = TuneOptions {
-///     length: Duration::from_secs(300),
-///     keep: Vec::new(),
-///     also: Vec::new(),
-///     settings: None,
-///     destination: Destination { out: None, trust: Trust::Checked },
-/// };
-/// let context = Context::of_this_host(Vec::new());
-/// let tuned = tune(&context, load(&choice)?, &options, &mut Transcript::default())?;
-/// println!("{:?}", tuned.tuning.chosen);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 ///
 /// # Errors
 /// The study has more than one trial or no promise about it, a name to keep is unknown, this host cannot run the
@@ -280,8 +247,8 @@ mod tests {
 
     use super::*;
     use crate::load::load;
-    use crate::observer::Transcript;
     use crate::replay_tests::{as_recorded_now, context, fault};
+    use crate::transcript::Transcript;
 
     /// A study with one trial on a disk with BFQ.
     fn choice(values: &str) -> StudyChoice {

@@ -25,16 +25,6 @@ const LIMITS_EVERY: Duration = Duration::from_secs(5);
 /// Watches this host for `length`, or until a signal. `settings` is what its groups were told: this host as it is, or as it was.
 /// Loads eBPF programs that count; writes, mounts and signals nothing.
 ///
-/// ```no_run
-/// use std::time::Duration;
-/// use assay_kernel::Root;
-/// let root = Root::real();
-/// let settings = assay_session::take_snapshot(&root)?;
-/// let found = assay_session::watch_audit(&root, &settings, Duration::from_secs(60))?;
-/// println!("{}", assay_contention::text(&found, false));
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// No control groups are mounted. What the kernel refuses is in the answer as not available.
 pub fn watch_audit(

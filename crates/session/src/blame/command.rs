@@ -42,17 +42,6 @@ pub struct BlamedCommand {
 
 /// Runs a command in a group of its own, as `assay exec` does, and watches that group meanwhile.
 ///
-/// ```no_run
-/// # fn example(request: &assay_exec::Request) -> Result<(), assay_session::Error> {
-/// use assay_session::{CommandOptions, Context, blame_command};
-/// let context = Context::of_this_host(Vec::new());
-/// let mut notify = |message: &str| eprintln!("{message}");
-/// let watched = blame_command(&context, request, &CommandOptions::default(), &mut notify)?;
-/// println!("{}", assay_blame::text(&watched.answer));
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Errors
 /// The command cannot be run, the culprit must not be held back, or the kernel or its policy refuses the programs;
 /// the host is restored.

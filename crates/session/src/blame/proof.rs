@@ -86,23 +86,6 @@ impl Proof {
 }
 
 /// The proof for a terminal.
-///
-/// ```
-/// use assay_facts::Available;
-/// use assay_session::{Effect, Proof, proof_text};
-/// let proof = Proof {
-///     culprit: "/hog".to_owned(),
-///     owner: None,
-///     files: Vec::new(),
-///     seed: 7,
-///     turns: Vec::new(),
-///     attributed_percent: Some(97.0),
-///     effect: Available::Value(Effect { percent: 98.0, low: 96.0, high: 100.0 }),
-///     agrees: Some(true),
-///     notes: Vec::new(),
-/// };
-/// assert!(proof_text(&proof).contains("98.0 %  of the waiting goes away"));
-/// ```
 #[must_use]
 pub fn proof_text(proof: &Proof) -> String {
     let mut text = String::new();

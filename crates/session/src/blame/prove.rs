@@ -48,24 +48,6 @@ pub struct Proven {
 /// Watches a target for `length` as [`blame`](super::blame) does, then holds a culprit back for moments, in turns in
 /// random order, and says how much of the waiting goes away. `notify` receives beforehand what will be changed.
 ///
-/// ```no_run
-/// use std::time::Duration;
-/// use assay_session::{BlameTarget, Context, HoldBy, ProveOptions, prove};
-/// let target = BlameTarget::Unit("nginx.service".to_owned());
-/// let options = ProveOptions {
-///     culprit: "backup.service".to_owned(),
-///     by: HoldBy::Freezing,
-///     turns: 12,
-///     length: Duration::from_secs(1),
-///     seed: 1,
-///     allow_foreign: true,
-/// };
-/// let context = Context::of_this_host(Vec::new());
-/// let mut notify = |message: &str| eprintln!("{message}");
-/// let proven = prove(&context, &target, Duration::from_secs(10), &options, &mut notify)?;
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// There is no such target or culprit, the culprit must not be held back, or the host does not allow it.
 pub fn prove(

@@ -33,13 +33,6 @@ pub struct Sides {
 impl Sides {
     /// Finds the factor that `set` (each `FACTOR=VALUE`) names twice.
     ///
-    /// ```
-    /// let set = ["x=1", "groups=4", "x=2"].map(str::to_owned);
-    /// let sides = assay_session::Sides::parse(&set)?;
-    /// assert_eq!((sides.factor.as_str(), sides.a.as_str(), sides.b.as_str()), ("x", "1", "2"));
-    /// # Ok::<(), assay_session::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// Not exactly one factor has two different values.
     pub fn parse(set: &[String]) -> Result<Self, Error> {
@@ -95,25 +88,6 @@ impl Interleaved {
 
 /// Runs a study with two levels of a factor interleaved and compares them.
 ///
-/// ```no_run
-/// use assay_compare::Terms;
-/// use assay_files::Trust;
-/// use assay_session::{
-///     Context, Destination, Interleaved, Sides, StudyChoice, Transcript, compare_interleaved,
-/// };
-/// let set = ["scheduler=none", "scheduler=bfq"].map(str::to_owned);
-/// let what = Interleaved {
-///     choice: StudyChoice::named("io-weight"),
-///     sides: Sides::parse(&set)?,
-///     destination: Destination { out: None, trust: Trust::Checked },
-/// };
-/// let context = Context::of_this_host(Vec::new());
-/// let mut observer = Transcript::default();
-/// let comparison = compare_interleaved(&context, &what, &Terms::default(), &mut observer)?;
-/// println!("{:?}", comparison.verdict);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// As [`crate::load`] and [`crate::prepare`]; the run did not finish.
 pub fn compare_interleaved(
@@ -144,8 +118,8 @@ mod tests {
 
     use super::*;
     use crate::explain::{ExplainOptions, explain};
-    use crate::observer::Transcript;
     use crate::replay_tests::{as_recorded_now, context};
+    use crate::transcript::Transcript;
 
     #[test]
     fn the_factor_set_twice_is_compared() {

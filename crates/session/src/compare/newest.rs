@@ -10,12 +10,6 @@ use crate::error::Error;
 
 /// The newest run in a folder of runs other than the baseline, open.
 ///
-/// ```
-/// use assay_session::{Code, newest_run};
-/// let error = newest_run("no/such/folder".as_ref(), "baseline".as_ref()).unwrap_err();
-/// assert_eq!(error.code, Code::Usage);
-/// ```
-///
 /// # Errors
 /// The folder cannot be read, or holds no other run.
 pub fn newest_run(runs: &Path, baseline: &Path) -> Result<RunFolder, Error> {

@@ -6,11 +6,6 @@ use assay_intervention::PERMUTE;
 use assay_judge::catalogue;
 
 /// Codes of causes and names of changes, each with a line about it.
-///
-/// ```
-/// let names = assay_session::cause_names();
-/// assert!(names.iter().any(|(name, _)| *name == "C-REQUEST-POOL"));
-/// ```
 #[must_use]
 pub fn cause_names() -> Vec<(&'static str, &'static str)> {
     let entries = catalogue();

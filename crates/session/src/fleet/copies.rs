@@ -22,16 +22,6 @@ pub struct CopiesTaken {
 /// Takes the runs below these folders into a fleet; where there is none at `path`, it is created. Folders that
 /// cannot be taken are named.
 ///
-/// ```no_run
-/// use assay_files::Trust;
-/// use assay_session::{Transcript, collect_copies};
-/// let mut observer = Transcript::default();
-/// let from = ["copies".into()];
-/// let taken = collect_copies("runs/fleet".as_ref(), &from, Trust::Checked, &mut observer)?;
-/// println!("{:?}", taken.open.merge(&mut observer)?.verdict);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
 /// # Errors
 /// A folder of copies cannot be opened, before anything was made; the fleet's cannot be written, or another call is
 /// taking copies into it.

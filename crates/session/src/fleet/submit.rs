@@ -60,17 +60,6 @@ pub struct OpenFleet {
 
 /// Submits a study.
 ///
-/// ```no_run
-/// # fn example(options: &assay_session::FleetOptions) -> Result<(), assay_session::Error> {
-/// use assay_session::{Context, StudyChoice, Transcript, load, submit_fleet};
-/// let context = Context::of_this_host(vec!["my-program".to_owned()]);
-/// let loaded = load(&StudyChoice::named("io-weight"))?;
-/// let submitted = submit_fleet(&context, &loaded, options, &mut Transcript::default())?;
-/// println!("{} tasks", submitted.fleet.tasks.len());
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Errors
 /// Slurm does not answer or has not these nodes, the folder cannot be created, or a host could not
 /// find the study.
@@ -125,15 +114,6 @@ pub fn submit_fleet(
 }
 
 /// Submits the failed and lost tasks of a fleet again.
-///
-/// ```no_run
-/// use assay_files::Trust;
-/// use assay_session::{Transcript, resubmit_fleet};
-/// let mut observer = Transcript::default();
-/// resubmit_fleet("runs/fleet".as_ref(), Trust::Checked, &mut observer)?;
-/// println!("{:?}", observer.lines());
-/// # Ok::<(), assay_session::Error>(())
-/// ```
 ///
 /// # Errors
 /// The folder holds no fleet, or the fleet is still running.

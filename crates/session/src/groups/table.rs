@@ -22,13 +22,6 @@ const NUMBERS: usize = 5 + 7 + 6 + 9 + 9 + 5 + 9 + 9 + 8;
 type Row<'i> = (String, &'i Entry, &'i Rates);
 
 /// All groups in this order. `width` is that of the terminal; without one, lines are not cut.
-///
-/// ```
-/// use assay_cgroup::inventory::Inventory;
-/// use assay_session::{GroupOrder, groups_text};
-/// let empty = Inventory { taken_ns: 0, hierarchies: Vec::new(), groups: Vec::new() };
-/// assert!(groups_text(&empty, &[], GroupOrder::Path, None).starts_with("hierarchies:"));
-/// ```
 #[must_use]
 pub fn groups_text(
     inventory: &Inventory,
@@ -44,13 +37,6 @@ pub fn groups_text(
 }
 
 /// As many groups as fit into `height` lines, below a line with their number.
-///
-/// ```
-/// use assay_cgroup::inventory::Inventory;
-/// use assay_session::{GroupOrder, top_groups};
-/// let empty = Inventory { taken_ns: 0, hierarchies: Vec::new(), groups: Vec::new() };
-/// assert_eq!(top_groups(&empty, &[], GroupOrder::Cpu, None, 9)[0], "0 groups by CPU");
-/// ```
 #[must_use]
 pub fn top_groups(
     inventory: &Inventory,

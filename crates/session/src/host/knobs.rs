@@ -91,14 +91,6 @@ fn wrap(lines: &mut Vec<String>, width: usize, title: &str, label: &str, words: 
 
 /// Compares the knob table with a new group in every hierarchy; the groups are removed again.
 ///
-/// ```no_run
-/// use assay_session::{Context, check_knob_table};
-/// let context = Context::of_this_host(Vec::new());
-/// let facts = assay_host::gather(&context.root)?;
-/// assert!(check_knob_table(&context, &facts)?.differences.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// The caller is not root, a group cannot be made, or the host could not be restored.
 pub fn check_knob_table(context: &Context, facts: &HostFacts) -> Result<KnobTableCheck, Error> {
@@ -122,15 +114,6 @@ pub fn check_knob_table(context: &Context, facts: &HostFacts) -> Result<KnobTabl
 }
 
 /// The result of comparing the knob table with a kernel, and its exit code.
-///
-/// ```no_run
-/// use assay_session::{Code, Context, check_knob_table, knob_check_text};
-/// let context = Context::of_this_host(Vec::new());
-/// let facts = assay_host::gather(&context.root)?;
-/// let (text, code) = knob_check_text(&facts, &check_knob_table(&context, &facts)?);
-/// assert!(code == Code::Kept, "{text}");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[must_use]
 pub fn knob_check_text(facts: &HostFacts, check: &KnobTableCheck) -> (String, Code) {
     let differences = check.differences.iter().map(|one| format!("differs: {one}"));

@@ -22,11 +22,6 @@ pub struct KnownFact {
 }
 
 /// What is known of the kernel of this release, whose types are below `root`.
-///
-/// ```
-/// let known = assay_session::known_facts(&assay_kernel::Root::at("/nowhere".as_ref()), "6.18.44");
-/// assert!(known.iter().any(|fact| fact.code == "A-KERNEL-REWEIGHT"));
-/// ```
 #[must_use]
 pub fn known_facts(root: &Root, release: &str) -> Vec<KnownFact> {
     let known = known_of(release, &SignsBelow::new(root)).into_iter();

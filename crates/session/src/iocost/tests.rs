@@ -4,8 +4,8 @@ use assay_files::Trust;
 use assay_test_support::hosts::host;
 
 use super::*;
-use crate::observer::Transcript;
 use crate::replay_tests::{context, fault};
+use crate::transcript::Transcript;
 
 fn options(out: &std::path::Path, disk: &str) -> IoCostOptions {
     IoCostOptions {

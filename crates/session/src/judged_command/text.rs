@@ -4,13 +4,6 @@ use assay_verdict::wording::margin;
 use assay_verdict::{Check, Validity};
 
 /// The answer in one line, then every check with what it saw, failed ones first.
-///
-/// ```
-/// use assay_verdict::{Check, Validity};
-/// let check = Check { check: "swap".to_owned(), ok: false, evidence: "900 pages".to_owned() };
-/// let text = assay_session::validity_text(&Validity::new(0.05, vec![check]), false);
-/// assert!(text.starts_with("void: its numbers prove nothing"));
-/// ```
 #[must_use]
 pub fn validity_text(validity: &Validity, bold: bool) -> String {
     let strong = |word: &str| if bold { format!("\x1b[1m{word}\x1b[0m") } else { word.to_owned() };

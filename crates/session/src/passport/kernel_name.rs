@@ -6,13 +6,6 @@ use std::str::FromStr;
 use assay_lab::KernelChoice;
 
 /// A kernel of a passport.
-///
-/// ```
-/// use assay_session::PassportKernelName;
-/// let name: PassportKernelName = "debian-6.1".parse()?;
-/// assert_eq!(name.to_string(), "debian-6.1");
-/// # Ok::<(), String>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassportKernelName {
     pub(super) text: String,

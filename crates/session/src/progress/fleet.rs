@@ -11,15 +11,6 @@ pub struct FleetProgress<S>(S);
 
 impl<S: LiveScreen> FleetProgress<S> {
     /// Shows them on this screen.
-    ///
-    /// ```no_run
-    /// # fn example(screen: impl assay_session::LiveScreen) -> Result<(), assay_session::Error> {
-    /// use assay_session::{FleetProgress, read_fleet};
-    /// let fleet = read_fleet("runs/fleet".as_ref())?;
-    /// assert_eq!(fleet.wait(&mut FleetProgress::new(screen))?, None);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub const fn new(screen: S) -> Self {
         Self(screen)
     }

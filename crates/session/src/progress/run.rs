@@ -39,14 +39,6 @@ struct Current {
 
 impl<S: LiveScreen> RunProgress<S> {
     /// Shows a run of this plan, and the interim looks that are written to `shared_look`.
-    ///
-    /// ```
-    /// # fn example(screen: impl assay_session::LiveScreen) {
-    /// use assay_session::{RunProgress, SharedLook};
-    /// let plan = assay_plan::interleave(Vec::new(), 1);
-    /// RunProgress::new(screen, "io-weight", &plan, SharedLook::default());
-    /// # }
-    /// ```
     pub fn new(screen: S, study: &str, plan: &Plan, shared_look: SharedLook) -> Self {
         let factors = plan.trials.iter().map(|trial| {
             let named = trial.factors.iter().map(|(name, value)| format!("{name} = {value}"));

@@ -22,14 +22,6 @@ pub struct SearchProgress<S> {
 
 impl<S: LiveScreen> SearchProgress<S> {
     /// Shows a search of this length; `current` names the setting being tried.
-    ///
-    /// ```
-    /// # fn example(screen: impl assay_session::LiveScreen) {
-    /// use std::time::Duration;
-    /// use assay_session::{CurrentSetting, SearchProgress};
-    /// SearchProgress::new(screen, CurrentSetting::default(), Duration::from_secs(300));
-    /// # }
-    /// ```
     pub fn new(screen: S, current: CurrentSetting, length: Duration) -> Self {
         let (last_printed, phase) = (String::new(), String::new());
         Self { screen, current, last_printed, phase, began: Instant::now(), length }

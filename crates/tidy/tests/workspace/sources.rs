@@ -174,14 +174,10 @@ fn no_file_contains_paths_of_the_development_machine() {
     assert!(checked > 100, "only {checked} files were found");
 }
 
-/// `make test` runs test binaries, which do not include tests in comments. Examples of `session`, the
-/// program as a library, are run by `cargo test --doc -p assay-session`.
+/// `make test` runs test binaries, which do not include tests in comments.
 #[test]
 fn comments_contain_no_tests() {
     for (path, text) in sources() {
-        if crate_of(&path) == "session" {
-            continue;
-        }
         let fences = text.lines().map(str::trim).filter_map(|line| {
             let comment = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))?;
             comment.trim().strip_prefix("```")
