@@ -1,266 +1,102 @@
-//! Reads the columns of a Parquet file from its footer before the Parquet library sees it.
+//! The footer of a Parquet file, read by the Parquet library within bounds.
 //!
-//! The library builds a schema by recursion, one stack frame per level that the footer declares (parquet 60,
-//! `schema_from_array_helper`), and a stack overflow ends the process: there is no panic to catch. Samples
-//! are not nested. Their list of columns is read here in a loop and passed to the library, which then skips
-//! the one in the file, recursing to a depth of 64 at most.
+//! The library builds a schema by recursion, one stack frame for each level (parquet 60, `schema_from_array_helper`), and a
+//! stack overflow ends the process. So it reads a schema of few entries, which has no more levels, on a stack for that many.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::thread;
 
-use parquet::basic::{ConvertedType, Repetition, Type as Physical};
-use parquet::schema::types::{SchemaDescriptor, Type};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
+use crate::arrow::{check, damaged};
 use crate::error::Error;
+use crate::guard::guarded;
 use crate::limit;
+use crate::parquet_file::ParquetFile;
 
-/// Magic number at both ends of a Parquet file.
-const MAGIC: [u8; 4] = *b"PAR1";
-
-/// Bytes of the footer's length and the magic number behind it.
+/// Bytes at the end of a file: the length of its footer, and `PAR1`.
 const TAIL: u64 = 8;
 
-/// The schema of a file with flat columns only.
-pub(crate) fn schema(file: &File, path: &Path) -> Result<Arc<SchemaDescriptor>, Error> {
-    let failed = |why: String| {
-        Error::new("read", path, &why)
-            .with_hint("it was damaged by a copy or a disk, or on purpose; copy it again")
+/// Bytes of the stack: 16 KiB for each level.
+const STACK: usize = limit::COLUMNS << 14;
+
+/// Reads the footer of a file, which has samples.
+pub(crate) fn load(
+    file: &File,
+    same: &ParquetFile,
+    path: &Path,
+) -> Result<ArrowReaderMetadata, Error> {
+    check_columns(file, path)?;
+    let load = || {
+        // The Arrow schema that Arrow's own writers embed is ignored.
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let footer =
+            ArrowReaderMetadata::load(same, options).map_err(|cause| damaged(path, &cause))?;
+        check(footer.schema()).map_err(|mismatch| mismatch.at(path))?;
+        Ok(footer)
     };
-    let footer = bytes(file, path, &failed)?;
-    let elements = Thrift { rest: &footer }.elements().map_err(failed)?;
-    flat(&elements).map(|root| Arc::new(SchemaDescriptor::new(Arc::new(root)))).map_err(failed)
+    thread::scope(|scope| {
+        let reader = thread::Builder::new().stack_size(STACK);
+        let reader = reader
+            .spawn_scoped(scope, || guarded(path, load))
+            .map_err(|cause| Error::io("read", path, &cause))?;
+        reader.join().unwrap_or_else(|_| Err(damaged(path, &"the Parquet library gave up on it")))
+    })
 }
 
-/// The footer without its length and magic number.
-fn bytes(file: &File, path: &Path, failed: &dyn Fn(String) -> Error) -> Result<Vec<u8>, Error> {
+/// Refuses a file that is too long or has too many columns.
+fn check_columns(file: &File, path: &Path) -> Result<(), Error> {
     let io_error = |cause: std::io::Error| Error::io("read", path, &cause);
     let length = file.metadata().map_err(io_error)?.len();
-    let truncated = || failed("it does not end as a Parquet file does".to_owned());
+    if length > limit::parquet() {
+        let why = format!("it has {length} bytes; the limit is {}", limit::parquet());
+        return Err(Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT));
+    }
+    let truncated = || damaged(path, &"it does not end as a Parquet file does");
     let end = length.checked_sub(TAIL).ok_or_else(truncated)?;
-    let mut tail = [0_u8; TAIL as usize];
+    let mut tail = [0_u8; 4];
     file.read_exact_at(&mut tail, end).map_err(io_error)?;
-    let [a, b, c, d, magic @ ..] = tail;
-    if magic != MAGIC {
-        return Err(truncated());
-    }
-    let size = u64::from(u32::from_le_bytes([a, b, c, d]));
-    if size > limit::footer() {
-        let why = format!("its footer has {size} bytes; the limit is {}", limit::footer());
-        return Err(failed(why));
-    }
+    let size = u64::from(u32::from_le_bytes(tail));
     let begin = end.checked_sub(size).ok_or_else(truncated)?;
-    let mut footer = vec![0; size as usize];
-    file.read_exact_at(&mut footer, begin).map_err(io_error)?;
-    Ok(footer)
+    // A version and the number of columns have eleven bytes at most.
+    let mut head = [0; 16];
+    let read = file.read_at(&mut head[..size.min(16) as usize], begin).map_err(io_error)?;
+    match columns(&head[..read]) {
+        Some(count) if count <= limit::COLUMNS as u64 => Ok(()),
+        Some(count) => {
+            let most = limit::COLUMNS;
+            Err(damaged(path, &format!("it has {count} columns; the limit is {most}")))
+        }
+        None => Err(damaged(path, &"its footer does not begin with a version and a schema")),
+    }
 }
 
-/// One entry of the list that encodes a schema (parquet.thrift, `SchemaElement`).
-#[derive(Debug, Default)]
-struct Element {
-    kind: Option<i64>,
-    repetition: Option<i64>,
-    name: String,
-    children: i64,
-    converted: Option<i64>,
+/// The number of columns: how many entries the list of the schema has beside its root. All writers put only the version
+/// in front of that list (thrift-compact-protocol.md).
+fn columns(footer: &[u8]) -> Option<u64> {
+    const VERSION: u8 = 0x15;
+    const SCHEMA: u8 = 0x19;
+    const OF_STRUCTURES: u8 = 0xc;
+    let (_, rest) = number(footer.strip_prefix(&[VERSION])?)?;
+    let (head, rest) = rest.strip_prefix(&[SCHEMA])?.split_first()?;
+    let count = if head >> 4 == 15 { number(rest)?.0 } else { u64::from(head >> 4) };
+    count.checked_sub(1).filter(|_| head & 0xf == OF_STRUCTURES)
 }
 
-/// The root with its columns; nested ones are refused.
-fn flat(elements: &[Element]) -> Result<Type, String> {
-    let Some((root, columns)) = elements.split_first() else {
-        return Err("its schema is empty".to_owned());
-    };
-    if let Some(group) = columns.iter().find(|element| element.children != 0) {
-        return Err(format!(
-            "its column `{}` is nested; samples have flat columns only",
-            group.name
-        ));
-    }
-    if usize::try_from(root.children) != Ok(columns.len()) {
-        return Err(format!(
-            "its schema declares {} columns and has {}",
-            root.children,
-            columns.len()
-        ));
-    }
-    let fields = columns.iter().map(|column| leaf(column).map(Arc::new));
-    let fields = fields.collect::<Result<Vec<_>, String>>()?;
-    let whole = Type::group_type_builder(&root.name).with_fields(fields).build();
-    whole.map_err(|cause| cause.to_string())
-}
-
-fn leaf(column: &Element) -> Result<Type, String> {
-    let physical = match column.kind {
-        Some(0) => Physical::BOOLEAN,
-        Some(1) => Physical::INT32,
-        Some(2) => Physical::INT64,
-        Some(3) => Physical::INT96,
-        Some(4) => Physical::FLOAT,
-        Some(5) => Physical::DOUBLE,
-        Some(6) => Physical::BYTE_ARRAY,
-        _ => {
-            return Err(format!("its column `{}` has a type that samples do not use", column.name));
-        }
-    };
-    let repetition = match column.repetition {
-        Some(0) => Repetition::REQUIRED,
-        Some(1) => Repetition::OPTIONAL,
-        _ => {
-            return Err(format!(
-                "its column `{}` is repeated; samples have single values only",
-                column.name
-            ));
-        }
-    };
-    // Other annotations are ignored; the Arrow type of the column is checked next.
-    let converted = match column.converted {
-        Some(0) => ConvertedType::UTF8,
-        Some(14) => ConvertedType::UINT_64,
-        _ => ConvertedType::NONE,
-    };
-    let leaf = Type::primitive_type_builder(&column.name, physical)
-        .with_repetition(repetition)
-        .with_converted_type(converted);
-    leaf.build().map_err(|cause| cause.to_string())
-}
-
-// Types of thrift's compact protocol.
-const STOP: u8 = 0;
-const BYTE: u8 = 3;
-const I32: u8 = 5;
-const I64: u8 = 6;
-const BINARY: u8 = 8;
-const LIST: u8 = 9;
-const STRUCT: u8 = 12;
-
-/// Maximum nesting of structures within a column's entry; the deepest is the unit of a time.
-const DEEPEST: usize = 8;
-
-/// The rest of a text in thrift's compact protocol (thrift-compact-protocol.md).
-struct Thrift<'b> {
-    rest: &'b [u8],
-}
-
-impl<'b> Thrift<'b> {
-    /// The list of schema elements. All writers put only the format's version in front of it.
-    fn elements(mut self) -> Result<Vec<Element>, String> {
-        let malformed = || "its footer does not begin with a version and a schema".to_owned();
-        let mut last = 0;
-        let version = self.field(&mut last).filter(|kind| (last, *kind) == (1, I32));
-        version.and_then(|kind| self.skip(kind)).ok_or_else(malformed)?;
-        self.field(&mut last).filter(|kind| (last, *kind) == (2, LIST)).ok_or_else(malformed)?;
-        let (kind, count) = self.list().ok_or_else(malformed)?;
-        if kind != STRUCT {
-            return Err(malformed());
-        }
-        if count > limit::COLUMNS as u64 + 1 {
-            return Err(format!("it has {} columns; the limit is {}", count - 1, limit::COLUMNS));
-        }
-        let elements = (0..count).map(|_| self.element()).collect::<Option<Vec<_>>>();
-        elements.ok_or_else(|| "its schema is truncated or damaged".to_owned())
-    }
-
-    fn element(&mut self) -> Option<Element> {
-        let (mut element, mut last) = (Element::default(), 0);
-        loop {
-            let kind = self.field(&mut last)?;
-            match (last, kind) {
-                (_, STOP) => return Some(element),
-                (1, I32) => element.kind = Some(self.signed()?),
-                (3, I32) => element.repetition = Some(self.signed()?),
-                (4, BINARY) => element.name = std::str::from_utf8(self.text()?).ok()?.to_owned(),
-                (5, I32) => element.children = self.signed()?,
-                (6, I32) => element.converted = Some(self.signed()?),
-                _ => self.skip(kind)?,
-            }
-        }
-    }
-
-    /// The type of the next field of a structure; `last` becomes its number.
-    fn field(&mut self, last: &mut i64) -> Option<u8> {
-        let head = self.byte()?;
-        let kind = head & 0x0f;
-        if kind == STOP {
-            return Some(STOP);
-        }
-        *last = match head >> 4 {
-            0 => self.signed()?,
-            step => *last + i64::from(step),
-        };
-        Some(kind)
-    }
-
-    /// The type of a list's entries and their number.
-    fn list(&mut self) -> Option<(u8, u64)> {
-        let head = self.byte()?;
-        let count = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
-        Some((head & 0x0f, count))
-    }
-
-    /// Skips a value in a loop: open structures are counted, not entered recursively.
-    fn skip(&mut self, kind: u8) -> Option<()> {
-        let (mut open, mut kind) = (0, kind);
-        loop {
-            match kind {
-                // A boolean is encoded in the type itself.
-                1 | 2 => {}
-                BYTE => drop(self.byte()?),
-                4 | I32 | I64 => drop(self.number()?),
-                7 => drop(self.take(8)?),
-                BINARY => drop(self.text()?),
-                STRUCT if open < DEEPEST => open += 1,
-                STOP if open > 0 => open -= 1,
-                // The entry of a column has no list, set or map.
-                _ => return None,
-            }
-            if open == 0 {
-                return Some(());
-            }
-            kind = self.field(&mut 0)?;
-        }
-    }
-
-    fn text(&mut self) -> Option<&'b [u8]> {
-        let length = usize::try_from(self.number()?).ok()?;
-        self.take(length)
-    }
-
-    /// A zigzag-encoded number: the sign is in the lowest bit.
-    fn signed(&mut self) -> Option<i64> {
-        let number = self.number()?;
-        Some((number >> 1) as i64 ^ -((number & 1) as i64))
-    }
-
-    /// A variable-length number: seven bits per byte, lowest first.
-    fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.take(1).map(|bytes| bytes[0])
-    }
-
-    fn take(&mut self, count: usize) -> Option<&'b [u8]> {
-        let (head, rest) = self.rest.split_at_checked(count)?;
-        self.rest = rest;
-        Some(head)
-    }
+/// A number of seven bits a byte, lowest first, and what follows it.
+fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let end = bytes.iter().take(5).position(|byte| *byte < 0x80)?;
+    let (digits, rest) = bytes.split_at(end + 1);
+    Some((digits.iter().rev().fold(0, |sum, byte| sum << 7 | u64::from(byte & 0x7f)), rest))
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::*;
+    const MAGIC: [u8; 4] = *b"PAR1";
 
     /// A file whose schema has this many levels, each with an empty name and one child.
     fn nested(levels: usize) -> Vec<u8> {
@@ -271,7 +107,7 @@ mod tests {
             count >>= 7;
         }
         footer.push(count as u8);
-        (0..levels).for_each(|_| footer.extend([0x48, 0x00, 0x15, 0x02, 0x00]));
+        (0..levels).for_each(|_| footer.extend([0x35, 0x00, 0x18, 0x00, 0x15, 0x02, 0x00]));
         footer.push(0x00);
         let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
         [&MAGIC[..], &footer, &length, &MAGIC].concat()
@@ -286,30 +122,21 @@ mod tests {
     #[test]
     fn a_deeply_nested_schema_is_refused_without_a_stack_overflow() {
         assert!(error(&nested(1_000_000)).contains("999999 columns"));
-        assert!(error(&nested(4000)).contains("is nested; samples have flat columns only"));
+        let at_most = error(&nested(4097));
+        assert!(at_most.contains("io.parquet") && at_most.contains("copy it again"), "{at_most}");
     }
 
     #[test]
     fn an_invalid_footer_is_an_error_with_a_hint() {
         for (bytes, why) in [
             (&b""[..], "does not end as a Parquet file does"),
-            (b"PAR1\x00\x00\x00\x00PARX", "does not end as a Parquet file does"),
-            (b"PAR1\xff\xff\xff\x7fPAR1", "its footer has 2147483647 bytes"),
-            (b"PAR1\x09\x00\x00\x00PAR1", "does not end as a Parquet file does"),
+            (b"PAR1\xff\xff\xff\x7fPAR1", "does not end as a Parquet file does"),
             (b"PAR1\x00\x00\x00\x00PAR1", "does not begin with a version and a schema"),
+            (b"PAR1\x15\xff\xff\xff\xff\xff\x05\x00\x00\x00PAR1", "a version and a schema"),
+            (b"PAR1\x15\x02\x19\x1c\x00\x05\x00\x00\x00PARX", "Corrupt footer"),
         ] {
             let error = error(bytes);
             assert!(error.contains(why) && error.contains("copy it again"), "{error}");
         }
-    }
-
-    #[test]
-    fn unterminated_numbers_and_structures_are_refused() {
-        let mut long = Thrift { rest: &[0xff; 20] };
-        assert_eq!(long.number(), None);
-        assert_eq!(Thrift { rest: &[0x1c; 100] }.skip(STRUCT), None);
-        // A time: its unit is a structure in a structure.
-        let mut time = Thrift { rest: &[0x8c, 0x11, 0x1c, 0x1c, 0x00, 0x00, 0x00, 0x00, 0x07] };
-        assert_eq!((time.skip(STRUCT), time.rest), (Some(()), &[0x07][..]));
     }
 }

@@ -14,8 +14,6 @@
 
 mod arrow;
 mod budget;
-mod codec;
-mod column_pages;
 mod comparison;
 mod curve;
 mod drift;

@@ -17,21 +17,9 @@ pub(crate) const OUTPUT_VALUES: usize = 1 << 20;
 /// Bytes of a stream of samples, which is read into memory whole.
 const STREAM: u64 = 4 << 30;
 
-/// Bytes of the footer of a Parquet file: some 150 for each column of each row group.
-const FOOTER: u64 = 16 << 20;
-
-/// Bytes of one column in one row group of a Parquet file. Those written here have a million rows at most.
-pub(crate) const CHUNK: u64 = 256 << 20;
-
-/// Bytes of a number in the pages of its column, its level and what an encoding adds included: more than any writer needs, which is
-/// eight, a bit for the level, and in a dictionary three for the index. As many as the number takes once it is read.
-const NUMBER: usize = 16;
-
-/// Bytes of the length in front of a name, and of its level.
-const BESIDE_NAME: usize = 8;
-
-/// Bytes that a column may have beside its rows: differences are padded to 64 of them.
-const BESIDE_ROWS: usize = 1 << 12;
+/// Bytes of a Parquet file, of which each column has a page in memory while it is read. Those written here have some three
+/// for a value.
+const PARQUET: u64 = 1 << 30;
 
 /// Values of rows decoded at once, which take eight bytes each.
 pub(crate) const BATCH_VALUES: usize = 1 << 20;
@@ -50,8 +38,7 @@ const CELLS: u64 = RUN;
 const CELLS_PER_BYTE: u64 = 1024;
 
 /// Values in all files of samples of a run: ten times those of a run of ten minutes with 128 groups. They take 16 bytes each in
-/// memory, so 3 GiB, and while a Parquet file is read the pages of one of its row groups take as much again at most
-/// ([`NUMBER`]).
+/// memory, so 3 GiB.
 const RUN: u64 = 192 << 20;
 
 /// Bytes of all distinct names in the samples of a run, which take twice that in memory. Enough for some
@@ -98,8 +85,8 @@ pub(crate) fn evidence_of_a_run() -> u64 {
     if *LIFTED { u64::MAX } else { EVIDENCE }
 }
 
-pub(crate) fn footer() -> u64 {
-    if *LIFTED { u64::MAX } else { FOOTER }
+pub(crate) fn parquet() -> u64 {
+    if *LIFTED { u64::MAX } else { PARQUET }
 }
 
 /// Values that a Parquet file of this many bytes may hold.
@@ -110,30 +97,9 @@ pub(crate) fn cells(bytes: u64) -> u64 {
     }
 }
 
-/// Bytes that the pages of one column in one row group may have, decompressed: no more than its rows can have, so that what a file
-/// declares is bounded by [`cells`]. One that is not compressed is no shorter for it: all columns may share its bytes.
-pub(crate) fn pages(rows: usize, are_names: bool) -> usize {
-    let row = if are_names { NAME + BESIDE_NAME } else { NUMBER };
-    let most = rows.saturating_mul(row).saturating_add(BESIDE_ROWS);
-    most.min(usize::try_from(CHUNK).unwrap_or(usize::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_column_grows_to_what_its_rows_can_have() {
-        for (rows, names, numbers) in
-            [(0, BESIDE_ROWS, BESIDE_ROWS), (1, 4104 + (1 << 12), 16 + (1 << 12))]
-        {
-            assert_eq!((pages(rows, true), pages(rows, false)), (names, numbers));
-        }
-        // A million rows, as pandas has in a row group, from a dictionary with an entry for each, and their levels.
-        let (entry, index, level) = (64, 20, 1);
-        assert!(pages(1 << 20, false) > (entry + index + level) << 20 >> 3);
-        assert_eq!(pages(usize::MAX, false) as u64, CHUNK);
-    }
 
     #[test]
     fn ten_times_a_long_run_is_read_and_takes_three_gib() {
@@ -142,7 +108,6 @@ mod tests {
         assert!(values_of_a_run() >= 10 * LONG);
         let value = size_of::<Option<u64>>() as u64;
         assert_eq!(values_of_a_run() * value, 3 << 30);
-        assert_eq!(NUMBER as u64, value);
         assert!(cells(u64::MAX) <= values_of_a_run());
     }
 }

@@ -5,28 +5,40 @@
 //! that refers to it, and a name stored as its difference from the one before repeats that one.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use parquet::arrow::arrow_reader::RowGroups;
-use parquet::basic::Encoding;
+use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{Page, PageReader};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::reader::Length;
+use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::arrow::damaged;
-use crate::column_pages::{Columns, SUBJECT};
 use crate::error::Error;
 use crate::limit;
+use crate::parquet_file::ParquetFile;
+
+/// Index of the column of names.
+const SUBJECT: usize = 1;
 
 /// Bytes of a number, and of the length in front of a name, in a dictionary.
 const NUMBER: usize = 8;
 const LENGTH: usize = 4;
 
 /// Checks every dictionary and every page of names. Returns the length of the longest name in a dictionary.
-pub(crate) fn check(columns: &Columns, path: &Path) -> Result<usize, Error> {
+pub(crate) fn check(
+    file: &ParquetFile,
+    footer: &ParquetMetaData,
+    path: &Path,
+) -> Result<usize, Error> {
+    let file = Arc::new(file.clone());
     let mut longest = 0;
-    for (group, of_group) in columns.row_groups().enumerate() {
-        for (index, chunk) in of_group.columns().iter().enumerate() {
-            let bytes = u64::try_from(chunk.compressed_size()).unwrap_or(u64::MAX);
-            let found = check_chunk(columns, group, index, bytes).map_err(|why| {
+    for group in footer.row_groups() {
+        check_size(group, file.len()).map_err(|why| damaged(path, &why))?;
+        for (index, chunk) in group.columns().iter().enumerate() {
+            check_compression(chunk, path)?;
+            let found = check_chunk(&file, chunk, index).map_err(|why| {
                 let name = chunk.column_path().string();
                 damaged(path, &format!("column `{name}`: {why}"))
             })?;
@@ -36,12 +48,38 @@ pub(crate) fn check(columns: &Columns, path: &Path) -> Result<usize, Error> {
     Ok(longest)
 }
 
-fn check_chunk(columns: &Columns, group: usize, index: usize, bytes: u64) -> Result<usize, String> {
-    let message = |cause: ParquetError| cause.to_string();
-    if bytes > limit::CHUNK {
-        return Err(format!("a part of it has {bytes} bytes; the limit is {}", limit::CHUNK));
+/// A page of each column is in memory at once. So no bytes of the file may be those of two columns.
+fn check_size(group: &RowGroupMetaData, length: u64) -> Result<(), String> {
+    let sizes = group.columns().iter().map(ColumnChunkMetaData::compressed_size);
+    let all =
+        sizes.fold(0_u64, |sum, size| sum.saturating_add(u64::try_from(size).unwrap_or(u64::MAX)));
+    match all <= length {
+        true => Ok(()),
+        false => Err(format!("its columns take {all} bytes, of {length}")),
     }
-    let mut pages = columns.pages(group, index).map_err(message)?;
+}
+
+/// The library would allocate what a compressed page declares, and this program has none of its decoders.
+fn check_compression(chunk: &ColumnChunkMetaData, path: &Path) -> Result<(), Error> {
+    if chunk.compression() == Compression::UNCOMPRESSED {
+        return Ok(());
+    }
+    let (name, codec) = (chunk.column_path().string(), chunk.compression().to_string());
+    // Without its level, which a file does not tell.
+    let codec = codec.split('(').next().unwrap_or_default();
+    let why = format!("column `{name}` is compressed with {codec}");
+    Err(Error::new("read", path, &why).with_hint("write it uncompressed"))
+}
+
+fn check_chunk(
+    file: &Arc<ParquetFile>,
+    chunk: &ColumnChunkMetaData,
+    index: usize,
+) -> Result<usize, String> {
+    let message = |cause: ParquetError| cause.to_string();
+    let rows = usize::try_from(chunk.num_values()).unwrap_or(0);
+    let pages = SerializedPageReader::new(Arc::clone(file), chunk, rows, None);
+    let mut pages = pages.map_err(message)?;
     let mut longest = 0;
     while let Some(next) = pages.peek_next_page().map_err(message)? {
         if !next.is_dict && index != SUBJECT {

@@ -7,18 +7,15 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
 use assay_files::Dir;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-};
-use parquet::arrow::{ArrowWriter, ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Encoding;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::Length;
 use parquet::schema::types::ColumnPath;
 
-use crate::arrow::{check, damaged, schema};
-use crate::column_pages::Columns;
+use crate::arrow::{damaged, schema};
 use crate::error::Error;
 use crate::footer;
 use crate::guard::guarded;
@@ -91,15 +88,9 @@ impl Batches {
     pub(crate) fn open(file: &File, path: &Path, rows: usize) -> Result<Self, Error> {
         let same = ParquetFile::new(file).map_err(|cause| Error::io("read", path, &cause))?;
         let cells = limit::cells(same.len());
-        let (reader, schema, rows) = guarded(path, || {
-            // The Arrow schema that Arrow's own writers embed is ignored.
-            let options = ArrowReaderOptions::new()
-                .with_skip_arrow_metadata(true)
-                .with_parquet_schema(footer::schema(file, path)?);
-            let footer =
-                ArrowReaderMetadata::load(&same, options).map_err(|cause| damaged(path, &cause))?;
-            let schema = SchemaRef::clone(footer.schema());
-            check(&schema).map_err(|mismatch| mismatch.at(path))?;
+        let footer = footer::load(file, &same, path)?;
+        let schema = SchemaRef::clone(footer.schema());
+        let (reader, rows) = guarded(path, || {
             let declared = footer.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
             let declared = declared.fold(0_u64, |sum, rows| {
                 sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX))
@@ -107,14 +98,16 @@ impl Batches {
             if declared.saturating_mul(schema.fields().len() as u64) > cells {
                 return Err(too_much(path));
             }
-            let columns = Columns::new(&same, footer.metadata(), path)?;
-            let longest = pages::check(&columns, path)?;
+            let longest = pages::check(&same, footer.metadata(), path)?;
             let declared = usize::try_from(declared).unwrap_or(usize::MAX);
             let names = limit::BATCH_NAMES / longest.max(1);
             let values = limit::BATCH_VALUES / schema.fields().len();
             let rows = rows.min(names).min(values).min(declared).max(1);
-            let reader = reader(&footer, &columns, rows).map_err(|cause| damaged(path, &cause))?;
-            Ok((reader, schema, declared))
+            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(same, footer)
+                .with_batch_size(rows)
+                .build()
+                .map_err(|cause| damaged(path, &cause))?;
+            Ok((reader, declared))
         })?;
         Ok(Self { reader, schema, path: path.to_owned(), rows, cells, failed: false })
     }
@@ -154,17 +147,6 @@ impl Iterator for Batches {
         self.failed = read.is_err();
         read.transpose()
     }
-}
-
-/// The library's reader of all columns.
-fn reader(
-    footer: &ArrowReaderMetadata,
-    columns: &Columns,
-    rows: usize,
-) -> parquet::errors::Result<ParquetRecordBatchReader> {
-    let levels =
-        parquet_to_arrow_field_levels(footer.parquet_schema(), ProjectionMask::all(), None)?;
-    ParquetRecordBatchReader::try_new_with_row_groups(&levels, columns, rows, None)
 }
 
 fn too_much(path: &Path) -> Error {
