@@ -41,16 +41,11 @@ audit:
 	@scripts/setup audit
 	@ADVISORY_DB="$(ADVISORY_DB)" scripts/audit
 
-# Optional peers for comparison: PEER_GRAPH500=omp-csr PEER_FILEBENCH=filebench
-# PEER_YCSB=bin/ycsb PEER_PARSEC=FOLDER PEER_MULTICHASE=FOLDER PEER_STREAM=stream
-# (docs/results/performance.md).
+# What Assay costs on this host (docs/results/performance.md).
 bench: build
 	@scripts/setup bench
 	cargo build --release -p assay-bench
-	@$(AS_ROOT) env PEER_GRAPH500="$(PEER_GRAPH500)" PEER_FILEBENCH="$(PEER_FILEBENCH)" \
-		PEER_YCSB="$(PEER_YCSB)" PEER_PARSEC="$(PEER_PARSEC)" \
-		PEER_MULTICHASE="$(PEER_MULTICHASE)" PEER_STREAM="$(PEER_STREAM)" \
-		target/release/assay-bench $(ASSAY)
+	@$(AS_ROOT) target/release/assay-bench $(ASSAY)
 
 # Generates docs/results/conformance.md: this host, and guests with other kernels and layouts, or some of them:
 # make conformance ONLY="host 6.12-v2".

@@ -73,10 +73,10 @@ impl Assay {
         }
     }
 
-    /// Runs it with these arguments and measures duration and memory, without contacting Slurm.
+    /// Runs it with these arguments and measures duration and memory.
     pub(crate) fn peak(&self, words: &[&OsStr]) -> Result<Usage, Failure> {
         let mut command = Command::new(&self.program);
-        command.args(words).env("SLURM_CONF", self.folder.join("no-slurm.conf"));
+        command.args(words);
         let mut running = self.started(&mut command, "peak")?;
         let began = Instant::now();
         let (status, peak) = child::wait_with_peak(&mut running)?;

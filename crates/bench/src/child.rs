@@ -1,8 +1,6 @@
 //! Waits for child processes.
 
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::scope;
+use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use assay_kernel::parse::keyed;
@@ -13,47 +11,6 @@ use crate::failure::Failure;
 
 /// Between two looks at a program.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// Runs a short program to its end; returns its stdout.
-pub(crate) fn stdout(command: &mut Command) -> Result<String, Failure> {
-    let failed = |cause: &dyn std::fmt::Display, command: &Command| {
-        Failure::Failed(format!("{command:?}: {cause}"))
-    };
-    let ended = output(command).map_err(|cause| failed(&cause, command))?;
-    let output = ended?;
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(&format!("{}: {}", output.status, stderr.trim()), command));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Runs a program to its end, which an interruption by the user brings about, and returns what it wrote. The outer error is that
-/// it could not be started.
-pub(crate) fn output(command: &mut Command) -> std::io::Result<Result<Output, Failure>> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn()?;
-    let (id, has_ended) = (child.id(), AtomicBool::new(false));
-    let output = scope(|scope| {
-        scope.spawn(|| {
-            while !has_ended.load(Ordering::SeqCst) {
-                if signal::interrupted_by().is_some() {
-                    // A child that has just ended needs no signal.
-                    let _ = process::send(id, Signal::TERM);
-                    return;
-                }
-                std::thread::sleep(LOOK);
-            }
-        });
-        let output = child.wait_with_output();
-        has_ended.store(true, Ordering::SeqCst);
-        output
-    })?;
-    Ok(match signal::interrupted_by() {
-        Some(signal) => Err(Failure::Interrupted(signal)),
-        None => Ok(output),
-    })
-}
 
 /// Waits until `child` has ended. An interruption by the user is forwarded to the child, which is
 /// waited for: a run restores its host before it ends.
@@ -90,17 +47,4 @@ fn wait_watching(child: &mut Child, mut look: impl FnMut(u32)) -> Result<ExitSta
         std::thread::sleep(LOOK);
     }
     Err(Failure::Interrupted(signal::interrupted_by().unwrap_or("a signal")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_program_writes_is_returned_however_long() {
-        let long = "head -c 300000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero >&2";
-        let output = output(Command::new("sh").args(["-c", long])).unwrap().unwrap();
-        assert_eq!((output.stdout.len(), output.stderr.len()), (300_000, 300_000));
-        assert!(super::output(&mut Command::new("/no/such/program")).is_err());
-    }
 }

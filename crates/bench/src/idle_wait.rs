@@ -53,29 +53,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Over this time the use of the CPUs is averaged.
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// The line of `/proc/stat` for all CPUs.
-pub(crate) const ALL: &str = "cpu ";
-
 /// Waits for a quiet moment and returns the last utilisation of the host, as a fraction of all its
 /// CPUs.
 pub(crate) fn wait() -> Result<f64, Failure> {
-    wait_for(ALL)
-}
-
-/// The same for the CPUs of one line of `/proc/stat`.
-pub(crate) fn wait_for(cpus: &str) -> Result<f64, Failure> {
     let began = Instant::now();
     loop {
-        let busy = busy_for(cpus, MOMENT)?;
+        let before = ticks()?;
+        pause(MOMENT)?;
+        let busy = part(before, ticks()?);
         if busy <= QUIET || began.elapsed() > PATIENCE {
             return Ok(busy);
         }
     }
-}
-
-/// How busy the host is, without waiting for a quiet moment: for what runs in turns.
-pub(crate) fn busy() -> Result<f64, Failure> {
-    busy_for(ALL, MOMENT)
 }
 
 /// Remark about a moment that was not quiet.
@@ -85,17 +74,11 @@ pub(crate) fn remark(busiest: f64) -> Option<String> {
     })
 }
 
-fn busy_for(cpus: &str, length: Duration) -> Result<f64, Failure> {
-    let before = ticks(cpus)?;
-    pause(length)?;
-    Ok(part(before, ticks(cpus)?))
-}
-
-/// `user nice system idle iowait irq softirq steal` of some CPUs (proc_stat(5)).
-fn ticks(cpus: &str) -> Result<[u64; 8], Failure> {
+/// `user nice system idle iowait irq softirq steal` of all CPUs (proc_stat(5)).
+fn ticks() -> Result<[u64; 8], Failure> {
     let text = Root::real().read("/proc/stat")?;
-    fields(text.as_bytes(), cpus)
-        .ok_or_else(|| Failure::Failed(format!("/proc/stat has no line `{}`", cpus.trim())))
+    fields(text.as_bytes(), "cpu ")
+        .ok_or_else(|| Failure::Failed("/proc/stat has no line `cpu`".to_owned()))
 }
 
 /// Fraction of the time between two readings in which CPUs were not idle.

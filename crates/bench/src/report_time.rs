@@ -1,5 +1,4 @@
-//! Measures the time to write the report of a long run, its size, and the time a browser takes to
-//! draw it.
+//! Measures the time to write the report of a long run, and its size.
 
 use std::path::Path;
 use std::time::Instant;
@@ -8,7 +7,6 @@ use assay_run_folder::{Manifest, Run};
 use assay_verdict::Judgement;
 
 use crate::assay::Assay;
-use crate::browser;
 use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
 use crate::idle_wait;
@@ -50,8 +48,7 @@ pub(crate) fn measure(
     figure.remarks.push(split(&run)?);
     figure.remarks.extend(idle_wait::remark(busy));
     let page = run.join("report.html");
-    let mut figures = vec![figure, size(&name, &page)?];
-    figures.extend(browser::draws(&name, &page, times)?);
+    let figures = vec![figure, size(&name, &page)?];
     let _ = std::fs::remove_dir_all(run);
     Ok(figures)
 }

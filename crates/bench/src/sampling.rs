@@ -1,9 +1,7 @@
-//! Cost of the sampler with 1000 running threads and 256 groups at ten rounds per second, and the
-//! cost of `pidstat` for the same threads.
+//! Cost of the sampler with 1000 running threads and 256 groups at ten rounds per second.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -11,7 +9,6 @@ use std::time::Duration;
 
 use assay_cgroup::Tree;
 use assay_host::Ledger;
-use assay_kernel::child::children_usage;
 use assay_kernel::{Root, signal};
 use assay_run_folder::SamplerCost;
 use assay_sample::{
@@ -19,7 +16,6 @@ use assay_sample::{
     Targets, prepare_chosen,
 };
 
-use crate::child;
 use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
 use crate::idle_wait;
@@ -36,13 +32,9 @@ const SECONDS: u64 = 5;
 /// Target for the fraction of one core used by sampling.
 const TARGET: f64 = 0.005;
 
-/// Target for our CPU time per reading of a thread, as a fraction of the peer's.
-const OF_PEER: f64 = 0.1;
-
 const CONFIDENCE: f64 = 0.95;
 
 const PERCENT: Shown = Shown { factor: 100.0, unit: "% of one core", decimals: 3 };
-const PART: Shown = Shown { factor: 1.0, unit: "of pidstat's", decimals: 3 };
 
 /// Threads that each wake up more than ten times per second: all of them change between two
 /// readings, which is the worst case.
@@ -83,7 +75,7 @@ impl Drop for Crowd {
 
 /// Measures `rounds` rounds. The host is always restored, after SIGKILL by means of the ledger in
 /// `folder`.
-pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failure> {
+pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Figure, Failure> {
     with_ledger(&folder.join("sampling-state"), "bench-sampling", |root, ledger| {
         with_groups(folder, rounds, root, ledger)
     })
@@ -94,7 +86,7 @@ fn with_groups(
     rounds: usize,
     root: &Root,
     ledger: &mut Ledger,
-) -> Result<Vec<Figure>, Failure> {
+) -> Result<Figure, Failure> {
     let facts = assay_host::gather(root)?;
     let counts = if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" };
     let (hierarchies, absent) = facts.cgroup.hierarchies_with([counts, "memory"]);
@@ -111,27 +103,22 @@ fn with_groups(
     let targets = targets(&tree, &names, counts, is_v2);
     let _crowd = Crowd::start()?;
     let mut costs = Vec::new();
-    let mut pairs = Vec::new();
     let mut busiest: f64 = 0.0;
     for round in 0..rounds {
         busiest = busiest.max(idle_wait::wait()?);
         let samples = folder.join(format!("sampling-{round}"));
         std::fs::create_dir_all(&samples)
             .map_err(|cause| Failure::Failed(format!("{}: {cause}", samples.display())))?;
-        let cost = ours(root, &targets, &samples)?;
-        if let (Some(source), Some(peer_time)) = (cost.sources.get("threads"), pidstat()?) {
-            pairs.push((peer_time, source.cpu_s / source.rounds.max(1) as f64));
-        }
-        costs.push(cost);
+        costs.push(ours(root, &targets, &samples)?);
         if let Some(signal) = signal::interrupted_by() {
             return Err(Failure::Interrupted(signal));
         }
     }
-    figures(&costs, &pairs, busiest)
+    figure(&costs, busiest)
 }
 
 /// CPU time and memory of these groups, and all threads of this process.
-pub(crate) fn targets(tree: &Tree, names: &[String], counts: &str, is_v2: bool) -> Targets {
+fn targets(tree: &Tree, names: &[String], counts: &str, is_v2: bool) -> Targets {
     let group = |name: &String| {
         let directory = |controller: &str| {
             tree.directory(name, controller).ok_or_else(|| "no such hierarchy".to_owned())
@@ -170,37 +157,10 @@ fn ours(root: &Root, targets: &Targets, samples: &Path) -> Result<SamplerCost, F
     }
 }
 
-/// CPU seconds of `pidstat` for one reading of all threads; `None` if it is not installed.
-fn pidstat() -> Result<Option<f64>, Failure> {
-    let own = std::process::id().to_string();
-    let readings = SECONDS.to_string();
-    let used = |usage: assay_kernel::child::ChildrenUsage| usage.user_us + usage.system_us;
-    let before = used(children_usage());
-    let started = Command::new("pidstat")
-        .args(["-t", "-u", "-w", "-p", &own, "1", &readings])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let Ok(mut started) = started else { return Ok(None) };
-    match child::wait(&mut started)? {
-        status if status.success() => {
-            let micros = used(children_usage()).saturating_sub(before);
-            // Rates need one reading more than there are lines.
-            Ok(Some(micros as f64 / 1e6 / (SECONDS + 1) as f64))
-        }
-        status => Err(Failure::Failed(format!("pidstat ended with {status}"))),
-    }
-}
-
-fn figures(
-    costs: &[SamplerCost],
-    pairs: &[(f64, f64)],
-    busiest: f64,
-) -> Result<Vec<Figure>, Failure> {
-    let few = || Failure::Failed("too few rounds for an interval".to_owned());
+fn figure(costs: &[SamplerCost], busiest: f64) -> Result<Figure, Failure> {
     let own: Vec<f64> = costs.iter().map(|cost| cost.cpu_s / cost.wall_s).collect();
-    let cost = Estimate::mean(&own, CONFIDENCE).ok_or_else(few)?;
+    let cost = Estimate::mean(&own, CONFIDENCE)
+        .ok_or_else(|| Failure::Failed("too few rounds for an interval".to_owned()))?;
     let name = format!("sampling {THREADS} threads and {GROUPS} groups");
     let mut figure = Figure::bound(&name, cost, TARGET, &PERCENT);
     figure.remarks.push(format!(
@@ -209,16 +169,7 @@ fn figures(
     ));
     figure.remarks.push(split(costs));
     figure.remarks.extend(idle_wait::remark(busiest));
-    let mut figures = vec![figure];
-    if let Some(ratio) = Estimate::ratio(pairs, CONFIDENCE) {
-        let name = format!("a reading of {THREADS} threads: CPU time by pidstat -t");
-        let mut figure = Figure::bound(&name, ratio, OF_PEER, &PART);
-        figure
-            .remarks
-            .push("pidstat -t -u -w, once per second; ours ten times per second".to_owned());
-        figures.push(figure);
-    }
-    Ok(figures)
+    Ok(figure)
 }
 
 /// The parts of the sources in the CPU time of all rounds, the largest first.

@@ -1,6 +1,6 @@
 //! Statistics of the bench.
 
-use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A value with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,18 +40,6 @@ impl Estimate {
         Some(Self { value, low, high })
     }
 
-    /// The median with its interval by order statistics (David and Nagaraja, "Order Statistics", 7.1), which single
-    /// disturbed rounds do not widen. `None` where the smallest and the largest value do not reach the confidence.
-    pub(crate) fn robust(values: &[f64], confidence: f64) -> Option<Self> {
-        let Self { value, .. } = Self::median(values)?;
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let coins = Binomial::new(0.5, values.len() as u64).ok()?;
-        let beyond = (1.0 - confidence) / 2.0;
-        let at = (0..values.len() / 2).take_while(|at| coins.cdf(*at as u64) <= beyond).last()?;
-        Some(Self { value, low: sorted[at], high: sorted[sorted.len() - 1 - at] })
-    }
-
     /// The mean with its interval by Student's t. `None` with fewer than two measurements.
     pub(crate) fn mean(values: &[f64], confidence: f64) -> Option<Self> {
         let half = quantile(confidence, values.len())? * standard_error(values)?;
@@ -85,22 +73,6 @@ impl Estimate {
             () => Reached::Undecided,
         }
     }
-}
-
-/// The two one-sided tests of whether the ratio is 1 within `margin` (Schuirmann 1987): the
-/// probability of such pairs if the ratio were at most `1 - margin`, and if it were at least `1 +
-/// margin`. Equality requires both to be small; the larger is the overall p value. `None` with
-/// fewer than two pairs.
-pub(crate) fn two_one_sided(pairs: &[(f64, f64)], margin: f64) -> Option<[f64; 2]> {
-    let logs = log_ratios(pairs);
-    let (error, center) = (standard_error(&logs)?, mean(&logs));
-    let t = StudentsT::new(0.0, 1.0, logs.len() as f64 - 1.0).ok()?;
-    let beyond = |distance: f64| match error > 0.0 {
-        true => t.cdf(-distance / error),
-        // Pairs without noise prove one or the other.
-        false => f64::from(u8::from(distance <= 0.0)),
-    };
-    Some([beyond(center - (1.0 - margin).ln()), beyond((1.0 + margin).ln() - center)])
 }
 
 /// How many pairs would decide whether the ratio is 1 within `margin`, for the same noise and a
@@ -143,16 +115,6 @@ fn quantile(confidence: f64, count: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Of 40 values the 14th and the 27th: 1 - 2 P(X <= 13) = 0.962 (printed tables of the sign test).
-    #[test]
-    fn disturbed_rounds_do_not_widen_the_interval_of_a_median() {
-        let mut values: Vec<f64> = (1..=40).map(f64::from).collect();
-        values[39] = 1e9;
-        let found = Estimate::robust(&values, 0.95).unwrap();
-        assert_eq!(found, Estimate { value: 20.5, low: 14.0, high: 27.0 });
-        assert_eq!(Estimate::robust(&values[..5], 0.95), None);
-    }
 
     #[test]
     fn the_median_has_its_extremes_as_interval() {
@@ -204,29 +166,6 @@ mod tests {
         assert_eq!(estimate.at_most(3.0), Reached::Yes);
         assert_eq!(estimate.at_most(2.5), Reached::Undecided);
         assert_eq!(estimate.at_most(0.5), Reached::No);
-    }
-
-    /// Logs -0.001, 0, 0.001: standard error 0.001 / sqrt(3); ln 0.995 = -0.0050125 lies 8.682 of
-    /// them away, and Student's t with two degrees of freedom leaves (1 - t / sqrt(2 + t^2)) / 2.
-    #[test]
-    fn two_one_sided_tests_agree_with_a_calculation_by_hand() {
-        let pairs = [-0.001_f64, 0.0, 0.001].map(|log| (1.0, log.exp()));
-        let [below, above] = two_one_sided(&pairs, 0.005).unwrap();
-        let tail = |t: f64| (1.0 - t / (2.0 + t * t).sqrt()) / 2.0;
-        let error = 0.001 / 3.0_f64.sqrt();
-        assert!((below - tail(0.005_012_5 / error)).abs() < 1e-6, "{below}");
-        assert!((above - tail(0.004_987_5 / error)).abs() < 1e-6, "{above}");
-        assert!(below < 0.05 && above < 0.05);
-    }
-
-    #[test]
-    fn a_ratio_beyond_one_end_of_the_margin_fails_only_that_test() {
-        let slower = [-0.02_f64, -0.021, -0.019].map(|log| (1.0, log.exp()));
-        let [below, above] = two_one_sided(&slower, 0.005).unwrap();
-        assert!(below > 0.95 && above < 0.05, "{below} {above}");
-        assert_eq!(two_one_sided(&[(1.0, 1.0); 3], 0.005), Some([0.0, 0.0]));
-        assert_eq!(two_one_sided(&[(1.0, 2.0); 3], 0.005), Some([0.0, 1.0]));
-        assert_eq!(two_one_sided(&[(1.0, 1.0)], 0.005), None);
     }
 
     /// With the number of pairs reported as needed, the interval just fits the margin.
