@@ -121,9 +121,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "fleet run",
         &[("assay fleet run io-weight --hosts node[1-4] --shared /shared/runs", "on four hosts")],
     ),
-    ("fleet resume", &[("assay fleet resume /shared/runs/x", "failed and lost tasks again")]),
+    ("fleet resume", &[("assay fleet resume /shared/runs/x", "tasks without a verdict again")]),
     ("fleet status", &[("assay fleet status /shared/runs/x", "the state of every host")]),
-    ("fleet collect", &[("assay fleet collect /shared/runs/x", "merge what has finished")]),
+    (
+        "fleet collect",
+        &[("assay fleet collect /shared/runs/x", "judge the runs that exist side by side")],
+    ),
     ("fleet cancel", &[("assay fleet cancel /shared/runs/x", "end it, with every host restored")]),
     ("lab run", &[("assay lab run io-weight --kernel debian-6.12 --disk nvme:2GiB", "in a guest")]),
     ("lab shell", &[("assay lab shell --cgroup v1", "a shell on a host with cgroup v1")]),
@@ -198,10 +201,9 @@ mod tests {
         while let Some((above, command)) = left.pop() {
             for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
                 let name = format!("{above}{}", one.get_name());
-                // Its one caller is a job script.
                 if one.has_subcommands() {
                     left.push((format!("{name} "), one.clone()));
-                } else if name != "fleet task" {
+                } else {
                     assert!(!of(&name).is_empty(), "no example of `assay {name}`");
                     count += 1;
                 }

@@ -1,7 +1,5 @@
 //! The overall verdict of a fleet.
 
-use std::collections::{HashMap, HashSet};
-
 use assay_verdict::wording::{count, some_of};
 use assay_verdict::{FleetComparison, FleetHost, FleetTrial, Verdict, wrong_by_chance};
 
@@ -11,16 +9,9 @@ const MANY: usize = 10;
 /// The verdict of a fleet and the sentence that explains it. `verdicts` are those of every promise
 /// on every host, each with the confidence of the promise.
 #[must_use]
-pub fn conclude(
-    hosts: &[FleetHost],
-    comparisons: &[FleetComparison],
-    verdicts: &[(Verdict, f64)],
-) -> (Verdict, String) {
-    // A run without promises about single trials is void and exits with 0.
-    let is_silent =
-        |host: &FleetHost| host.overall_verdict() == Some(Verdict::Void) && host.code == Some(0);
-    let all_verdicts: Vec<Verdict> = hosts.iter().filter_map(FleetHost::overall_verdict).collect();
-    let missing = named(hosts, |host| host.overall_verdict().is_none());
+pub fn conclude(hosts: &[FleetHost], verdicts: &[(Verdict, f64)]) -> (Verdict, String) {
+    let all_verdicts: Vec<Verdict> = hosts.iter().filter_map(|host| host.verdict).collect();
+    let missing = named(hosts, |host| host.verdict.is_none());
     if hosts.is_empty() {
         return (Verdict::Void, "no run was taken: the fleet has no host yet".to_owned());
     }
@@ -29,7 +20,7 @@ pub fn conclude(
     }
     let mut parts = Vec::new();
     for one in [Verdict::Broken, Verdict::Void, Verdict::Undecided, Verdict::Kept] {
-        let of = named(hosts, |host| host.overall_verdict() == Some(one));
+        let of = named(hosts, |host| host.verdict == Some(one));
         if !of.is_empty() {
             let all = of.len() == hosts.len();
             let which = if all { String::new() } else { format!(" ({})", list(&of)) };
@@ -40,19 +31,8 @@ pub fn conclude(
     if !missing.is_empty() {
         parts.push(format!("no verdict from {} ({})", missing.len(), list(&missing)));
     }
-    let torn = comparisons.iter().filter(|one| one.hosts.is_empty());
-    let torn = torn.map(|one| format!("`{}` over {}", one.measure, one.over.join(", ")));
-    let torn: Vec<String> = torn.collect();
-    if !torn.is_empty() {
-        parts.push(format!("not judged across trials: {}", list(&torn)));
-    }
-    // If some hosts have a verdict, hosts without promises are ignored.
-    let speaking = hosts.iter().filter(|host| !is_silent(host));
-    let speaking: Vec<Verdict> = speaking.filter_map(FleetHost::overall_verdict).collect();
-    let all_silent = speaking.is_empty();
-    let verdict = match Verdict::worst(if all_silent { all_verdicts } else { speaking }) {
-        Verdict::Kept if !missing.is_empty() || !torn.is_empty() => Verdict::Undecided,
-        Verdict::Void if !torn.is_empty() && all_silent => Verdict::Undecided,
+    let verdict = match Verdict::worst(all_verdicts) {
+        Verdict::Kept if !missing.is_empty() => Verdict::Undecided,
         worst => worst,
     };
     let parts = parts.join(", ");
@@ -69,34 +49,22 @@ fn by_chance(verdicts: &[(Verdict, f64)]) -> Option<String> {
     ))
 }
 
-/// Changes kept verdicts to undecided where a host of the same part is missing.
+/// Changes kept verdicts to undecided if a host is missing.
 pub fn leave_open(
     hosts: &[FleetHost],
     trials: &mut [FleetTrial],
     comparisons: &mut [FleetComparison],
 ) {
-    let missing = hosts.iter().filter(|host| host.verdict.is_none());
-    let missing: HashSet<&Option<String>> = missing.map(|host| &host.slice).collect();
-    let mut parts: HashMap<&str, &Option<String>> = HashMap::new();
-    for host in hosts {
-        parts.entry(&host.node).or_insert(&host.slice);
+    if hosts.iter().all(|host| host.verdict.is_some()) {
+        return;
     }
-    let is_missed = |node: &str| parts.get(node).is_some_and(|part| missing.contains(part));
-    let downgraded = |verdict: Verdict, missed: bool| match verdict {
-        Verdict::Kept if missed => Verdict::Undecided,
-        other => other,
-    };
-    for trial in trials {
-        for promise in &mut trial.promises {
-            let missed = promise.hosts.iter().any(|host| is_missed(&host.node));
-            promise.verdict = downgraded(promise.verdict, missed);
+    let promises = trials.iter_mut().flat_map(|trial| {
+        trial.promises.iter_mut().map(|one| &mut one.verdict).chain([&mut trial.verdict])
+    });
+    for verdict in promises.chain(comparisons.iter_mut().map(|one| &mut one.verdict)) {
+        if *verdict == Verdict::Kept {
+            *verdict = Verdict::Undecided;
         }
-        let of_promises = trial.promises.iter().map(|promise| promise.verdict);
-        trial.verdict = Verdict::worst(of_promises.chain([trial.verdict]));
-    }
-    for one in comparisons {
-        let missed = one.hosts.iter().any(|host| is_missed(&host.node));
-        one.verdict = downgraded(one.verdict, missed);
     }
 }
 
@@ -113,93 +81,44 @@ fn list(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use assay_verdict::HostState;
-
     use super::*;
     use crate::merge::FleetMerge;
     use crate::merge::tests::judgement;
 
     fn host(node: &str, verdict: Option<Verdict>) -> FleetHost {
-        FleetHost {
-            task: 0,
-            node: node.to_owned(),
-            state: if verdict.is_some() { HostState::Ended } else { HostState::Lost },
-            why: None,
-            verdict,
-            code: None,
-            seed: 1,
-            slice: None,
-            run: None,
-            broken_before: Vec::new(),
-            restored: None,
-            restored_first: Vec::new(),
-            traits: BTreeMap::new(),
-        }
+        FleetHost { node: node.to_owned(), verdict, ..crate::collect::blank() }
     }
 
     #[test]
     fn a_missing_host_leaves_kept_promises_undecided() {
         let kept = [host("a", Some(Verdict::Kept)), host("b", Some(Verdict::Kept))];
-        assert_eq!(conclude(&kept, &[], &[]), (Verdict::Kept, "kept on 2 of 2 hosts".to_owned()));
+        assert_eq!(conclude(&kept, &[]), (Verdict::Kept, "kept on 2 of 2 hosts".to_owned()));
         let lost = [host("a", Some(Verdict::Kept)), host("b", None)];
         assert_eq!(
-            conclude(&lost, &[], &[]),
+            conclude(&lost, &[]),
             (Verdict::Undecided, "kept on 1 of 2 hosts (a), no verdict from 1 (b)".to_owned())
         );
     }
 
     #[test]
-    fn a_host_without_promises_does_not_affect_the_verdict() {
-        let ended =
-            |node: &str, verdict, code| FleetHost { code: Some(code), ..host(node, Some(verdict)) };
-        let of = |second: FleetHost| conclude(&[ended("a", Verdict::Kept, 0), second], &[], &[]);
-        let (verdict, reason) = of(ended("b", Verdict::Void, 0));
-        assert_eq!(verdict, Verdict::Kept, "{reason}");
-        assert!(reason.contains("void on 1 of 2 hosts (b)"), "{reason}");
-        assert_eq!(of(ended("b", Verdict::Void, 3)).0, Verdict::Void, "a check failed there");
-        assert_eq!(of(ended("b", Verdict::Undecided, 3)).0, Verdict::Undecided);
-        let silent = [ended("a", Verdict::Void, 0), ended("b", Verdict::Void, 0)];
-        assert_eq!(conclude(&silent, &[], &[]).0, Verdict::Void);
-        let undone = [ended("a", Verdict::Void, 0), host("b", None)];
-        assert_eq!(conclude(&undone, &[], &[]).0, Verdict::Void);
-    }
-
-    #[test]
-    fn a_trial_is_undecided_while_a_host_of_its_part_is_missing() {
-        let of = |slice: Option<&str>| {
-            let mut merge = FleetMerge::default();
-            merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
-            let (mut trials, mut comparisons) = merge.finish();
-            let part = |host: FleetHost, slice: Option<&str>| FleetHost {
-                slice: slice.map(str::to_owned),
-                ..host
-            };
-            let first = part(host("a", Some(Verdict::Kept)), slice.map(|_| "1/2"));
-            let hosts = [first, part(host("b", None), slice)];
-            leave_open(&hosts, &mut trials, &mut comparisons);
-            (trials[0].verdict, trials[0].promises[0].verdict)
-        };
-        assert_eq!(of(None), (Verdict::Undecided, Verdict::Undecided));
-        assert_eq!(of(Some("1/2")), (Verdict::Undecided, Verdict::Undecided));
-        assert_eq!(of(Some("2/2")), (Verdict::Kept, Verdict::Kept), "of other trials");
+    fn a_trial_is_undecided_while_a_host_is_missing() {
+        let mut merge = FleetMerge::default();
+        merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
+        let (mut trials, mut comparisons) = merge.finish();
+        leave_open(&[host("a", Some(Verdict::Kept))], &mut trials, &mut comparisons);
+        assert_eq!(trials[0].verdict, Verdict::Kept);
+        leave_open(&[host("b", None)], &mut trials, &mut comparisons);
+        assert_eq!(trials[0].verdict, Verdict::Undecided);
+        assert_eq!(trials[0].promises[0].verdict, Verdict::Undecided);
     }
 
     #[test]
     fn many_promises_report_how_many_may_be_wrong_by_chance() {
         let hosts = [host("a", Some(Verdict::Kept))];
-        let reason_for = |verdicts: &[(Verdict, f64)]| conclude(&hosts, &[], verdicts).1;
+        let reason_for = |verdicts: &[(Verdict, f64)]| conclude(&hosts, verdicts).1;
         let reason = reason_for(&[(Verdict::Kept, 0.9); 40]);
         assert!(
             reason.ends_with("at most 4.0 of the verdicts on 40 promises are expected to be wrong"),
-            "{reason}"
-        );
-        // Each promise might have been decided wrongly, also those that were not decided.
-        let reason =
-            reason_for(&[[(Verdict::Broken, 0.95); 40], [(Verdict::Undecided, 0.95); 40]].concat());
-        assert!(
-            reason.ends_with("at most 4.0 of the verdicts on 80 promises are expected to be wrong"),
             "{reason}"
         );
         assert_eq!(reason_for(&[(Verdict::Kept, 0.95); 9]), "kept on 1 of 1 host");
@@ -209,9 +128,9 @@ mod tests {
     fn one_host_with_a_broken_promise_breaks_it_for_the_fleet() {
         let hosts =
             [host("a", Some(Verdict::Kept)), host("b", Some(Verdict::Broken)), host("c", None)];
-        let (verdict, reason) = conclude(&hosts, &[], &[]);
+        let (verdict, reason) = conclude(&hosts, &[]);
         assert_eq!(verdict, Verdict::Broken);
         assert!(reason.starts_with("broken on 1 of 3 hosts (b)"), "{reason}");
-        assert_eq!(conclude(&[host("a", None)], &[], &[]).0, Verdict::Void);
+        assert_eq!(conclude(&[host("a", None)], &[]).0, Verdict::Void);
     }
 }

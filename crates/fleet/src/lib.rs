@@ -1,53 +1,38 @@
-//! Runs one study on many hosts through Slurm and merges the runs into one report.
+//! Runs one study on many hosts and judges the runs side by side.
 //!
-//! Slurm alone decides when a task runs: this crate writes a job script, submits it once for each node,
-//! and then reads the results. Tasks report in files of a shared folder; if a task stops reporting (its node died), Slurm's state is used.
+//! Slurm decides when and where a task runs: this crate writes a job script, submits it as one array, and later
+//! reads the run folders that the tasks have left in a shared folder. It keeps no state of its own: a task with a
+//! verdict is done, and any other one can be submitted again.
 //!
 //! ```text
-//! fleet.json, job.sh -> sbatch --nodelist -> `assay fleet task` on each host -> tasks/NN/job-J/
-//!                                              |-> host lock, restore, run      |
-//!                       one report  <-  FleetMerge  <-  collect  <--------------+
+//! fleet.json, job.sh -> sbatch --array -> `assay run` on each node -> nodes/NODE/JOB_TASK/
+//!                                        one report  <-  collect  <--------+
 //! ```
 
-mod choose;
 mod collect;
 mod conclude;
-mod copies;
-mod digest;
-mod document;
 mod error;
 mod folder;
-mod host_lock;
 mod limit;
 mod merge;
+mod nodes;
 mod plan_digest;
-mod program;
-mod run_errors;
-mod script;
 mod slurm;
 mod spread;
-mod state;
 mod submit;
-mod task;
-mod task_runs;
 mod traits;
-mod watch;
 
-pub use choose::{Choice, Chosen, choose};
-pub use collect::{collect, write};
+pub use collect::{CopySources, collect, write};
 pub use conclude::{conclude, leave_open};
-pub use copies::{Copies, CopySources, take_copies};
-pub use document::{
-    Fleet, LeftOut, Phase, Refused, SCHEMA, SplitPromise, Submission, Task, TaskRecord,
-};
 pub use error::Error;
-pub use folder::FleetFolder;
+pub use folder::{Fleet, FleetFolder, SCHEMA};
 pub use limit::{Limit, limit};
 pub use merge::FleetMerge;
+pub use nodes::{Choice, Chosen, choose};
 pub use plan_digest::plan_digest;
-pub use slurm::{Node, Slurm, SlurmTask, parse_all as parse_slurm_output};
-pub use state::{TaskState, states};
-pub use submit::submit;
-pub use task::{TaskEnd, carry_out};
+pub use slurm::{
+    Node, Queue, Queued, cancel, expand, find, nodes as parse_nodes, queue, queued as parse_queue,
+    usable_nodes,
+};
+pub use submit::{Script, submit};
 pub use traits::{differences, traits};
-pub use watch::{Watcher, cancel, wait};

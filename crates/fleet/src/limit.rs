@@ -22,16 +22,13 @@ const SIGNAL_AHEAD: Duration = Duration::from_secs(120);
 /// judging.
 const AROUND: Duration = Duration::from_secs(120);
 
-/// The limit for a plan whose windows take `windows` in total, over `repeats` repeats, if
-/// `tasks_per_host` tasks run one after the other. A quarter is added to the known part; unbounded
+/// The limit for a plan whose windows take `windows` in total, over `repeats` repeats. A quarter is added to the known part; unbounded
 /// parts, such as a workload's preparation, need `--time-limit`.
 #[must_use]
-pub fn limit(windows: Duration, repeats: usize, tasks_per_host: usize) -> Limit {
+pub fn limit(windows: Duration, repeats: usize) -> Limit {
     let repeats = u32::try_from(repeats).unwrap_or(u32::MAX);
-    let tasks_per_host = u32::try_from(tasks_per_host.max(1)).unwrap_or(u32::MAX);
     let set_up = SET_UP.saturating_mul(repeats).saturating_add(AROUND);
-    let run = windows.saturating_add(windows / 4).saturating_add(set_up);
-    with_margins(run.saturating_mul(tasks_per_host))
+    with_margins(windows.saturating_add(windows / 4).saturating_add(set_up))
 }
 
 /// The limit for a task of this total duration.
@@ -55,12 +52,10 @@ mod tests {
     #[test]
     fn a_limit_includes_windows_setup_and_restore() {
         // 20 s and a quarter, 60 s of set-up, 120 s around, 120 s for the signal, 60 s for Slurm.
-        assert_eq!(limit(Duration::from_secs(20), 1, 1), Limit { minutes: 7, signal_ahead_s: 120 });
-        let long = limit(Duration::from_secs(3600), 3, 1);
+        assert_eq!(limit(Duration::from_secs(20), 1), Limit { minutes: 7, signal_ahead_s: 120 });
+        let long = limit(Duration::from_secs(3600), 3);
         assert_eq!(long.minutes, (4500_u64 + 180 + 120 + 180).div_ceil(60));
-        let shared = limit(Duration::from_secs(20), 1, 4);
-        assert_eq!(shared.minutes, (4_u64 * (25 + 60 + 120) + 180).div_ceil(60));
         assert_eq!(Limit::for_run(Duration::from_secs(600)).minutes, 13);
-        assert_eq!(Limit::for_run(Duration::MAX), limit(Duration::MAX, usize::MAX, usize::MAX));
+        assert_eq!(Limit::for_run(Duration::MAX), limit(Duration::MAX, usize::MAX));
     }
 }

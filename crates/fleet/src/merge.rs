@@ -1,5 +1,4 @@
-//! Merges the judgements of many hosts, one after the other: only the numbers of each are kept, by
-//! column, so that thousands fit into memory.
+//! Merges the judgements of many hosts, one after the other: only the numbers of each are kept.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +14,6 @@ use crate::spread::{ValuesByHost, of_amounts, of_ratios};
 /// The merged results so far.
 #[derive(Debug, Default)]
 pub struct FleetMerge {
-    nodes: Vec<String>,
     trials: Vec<Trial>,
     comparisons: Vec<FleetComparison>,
     /// Index of each trial and comparison, so that the time does not grow with the square of their number.
@@ -24,7 +22,7 @@ pub struct FleetMerge {
     verdicts: Vec<(Verdict, f64)>,
 }
 
-/// One combination of factors, with a column of numbers for each compared quantity.
+/// One combination of factors.
 #[derive(Debug)]
 struct Trial {
     factors: BTreeMap<String, Value>,
@@ -37,10 +35,8 @@ struct Trial {
 struct Promise {
     like: PromiseJudgement,
     hosts: Vec<PromiseOnHost>,
-    total_rate: ValuesByHost,
-    worst_error: ValuesByHost,
-    groups: Vec<(String, ValuesByHost)>,
-    known: HashMap<String, usize>,
+    /// Of each group its share relative to the expected one.
+    groups: BTreeMap<String, ValuesByHost>,
 }
 
 /// What is equal for the same trial, or the same comparison, of every host.
@@ -52,37 +48,12 @@ fn key(identity: &impl Serialize) -> String {
 impl FleetMerge {
     /// Adds the result of one host.
     pub fn add(&mut self, node: &str, judgement: &Judgement) {
-        self.count_verdicts(judgement);
-        let host = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.nodes.push(node.to_owned());
-        for trial in &judgement.trials {
-            self.add_trial(Some(host), node, trial);
-        }
-        for comparison in &judgement.comparisons {
-            self.add_comparison(node, comparison);
-        }
-    }
-
-    /// Adds the broken promises of a run that was resubmitted, under a separate name. Its numbers
-    /// are excluded from all means, which use the later run.
-    pub fn add_earlier(&mut self, name: &str, judgement: &Judgement) {
-        self.count_verdicts(judgement);
-        for trial in judgement.trials.iter().filter(|trial| trial.verdict == Verdict::Broken) {
-            self.add_trial(None, name, trial);
-        }
-        let comparisons = judgement.comparisons.iter();
-        for comparison in comparisons.filter(|one| one.verdict == Verdict::Broken) {
-            self.add_comparison(name, comparison);
-        }
-    }
-
-    /// Those of runs that were resubmitted count as well, whatever they were: each was a chance to
-    /// be wrong.
-    fn count_verdicts(&mut self, judgement: &Judgement) {
         let promises = judgement.trials.iter().flat_map(|trial| &trial.promises);
         self.verdicts.extend(promises.map(|one| (one.verdict, one.confidence)));
         let across = judgement.comparisons.iter();
         self.verdicts.extend(across.map(|one| (one.verdict, one.confidence)));
+        judgement.trials.iter().for_each(|trial| self.add_trial(node, trial));
+        judgement.comparisons.iter().for_each(|one| self.add_comparison(node, one));
     }
 
     /// Every verdict of every run, with the confidence of its promise.
@@ -91,7 +62,7 @@ impl FleetMerge {
         &self.verdicts
     }
 
-    fn add_trial(&mut self, host: Option<u32>, node: &str, judged: &TrialJudgement) {
+    fn add_trial(&mut self, node: &str, judged: &TrialJudgement) {
         let at = *self.known_trials.entry(key(&judged.factors)).or_insert_with(|| {
             self.trials.push(Trial {
                 factors: judged.factors.clone(),
@@ -103,28 +74,20 @@ impl FleetMerge {
         });
         let trial = &mut self.trials[at];
         trial.verdict = Verdict::worst([trial.verdict, judged.verdict]);
-        trial.hosts += usize::from(host.is_some());
+        trial.hosts += 1;
         // A study may contain the same promise twice with different margins; their order
         // distinguishes them.
         for (number, promise) in judged.promises.iter().enumerate() {
             if trial.promises.len() <= number {
                 trial.promises.push(Promise::empty_like(promise));
             }
-            if host.is_some() || promise.verdict == Verdict::Broken {
-                trial.promises[number].add(host, node, promise);
-            }
+            trial.promises[number].add(node, promise);
         }
     }
 
     fn add_comparison(&mut self, node: &str, judged: &ComparisonJudgement) {
         let identity = (&judged.measure, &judged.group, &judged.is, &judged.over, &judged.held);
-        let known = self.known_comparisons.entry(key(&identity));
-        let host_verdict = HostVerdict {
-            node: node.to_owned(),
-            verdict: judged.verdict,
-            reason: judged.reason.clone(),
-        };
-        let at = *known.or_insert_with(|| {
+        let at = *self.known_comparisons.entry(key(&identity)).or_insert_with(|| {
             self.comparisons.push(FleetComparison {
                 measure: judged.measure.clone(),
                 group: judged.group.clone(),
@@ -132,25 +95,27 @@ impl FleetMerge {
                 over: judged.over.clone(),
                 held: judged.held.clone(),
                 verdict: judged.verdict,
-                reason: None,
                 hosts: Vec::new(),
             });
             self.comparisons.len() - 1
         });
         let comparison = &mut self.comparisons[at];
         comparison.verdict = Verdict::worst([comparison.verdict, judged.verdict]);
-        comparison.hosts.push(host_verdict);
+        comparison.hosts.push(HostVerdict {
+            node: node.to_owned(),
+            verdict: judged.verdict,
+            reason: judged.reason.clone(),
+        });
     }
 
     /// The merged result.
     #[must_use]
     pub fn finish(self) -> (Vec<FleetTrial>, Vec<FleetComparison>) {
-        let nodes = self.nodes;
         let trial = |trial: Trial| FleetTrial {
             factors: trial.factors,
             verdict: trial.verdict,
             hosts: trial.hosts,
-            promises: trial.promises.into_iter().map(|one| one.finish(&nodes)).collect(),
+            promises: trial.promises.into_iter().map(Promise::finish).collect(),
         };
         (self.trials.into_iter().map(trial).collect(), self.comparisons)
     }
@@ -161,48 +126,41 @@ impl Promise {
     fn empty_like(promise: &PromiseJudgement) -> Self {
         let (groups, causes, proofs) = (Vec::new(), Vec::new(), Vec::new());
         let like = PromiseJudgement { groups, causes, proofs, ..promise.clone() };
-        Self {
-            like,
-            hosts: Vec::new(),
-            total_rate: ValuesByHost::new(),
-            worst_error: ValuesByHost::new(),
-            groups: Vec::new(),
-            known: HashMap::new(),
-        }
+        Self { like, hosts: Vec::new(), groups: BTreeMap::new() }
     }
 
-    fn add(&mut self, host: Option<u32>, node: &str, judged: &PromiseJudgement) {
-        let worst_error = judged.worst_error.map(|error| error.value);
+    fn add(&mut self, node: &str, judged: &PromiseJudgement) {
         self.hosts.push(PromiseOnHost {
             node: node.to_owned(),
             verdict: judged.verdict,
             reason: judged.reason.clone(),
-            worst_error,
+            worst_error: judged.worst_error.map(|error| error.value),
             total_rate: judged.total_rate,
         });
         // Numbers of a void promise prove nothing and are excluded from means.
-        let Some(host) = host.filter(|_| judged.verdict != Verdict::Void) else { return };
-        self.total_rate.extend(judged.total_rate.map(|rate| (host, rate)));
-        self.worst_error.extend(worst_error.map(|error| (host, error)));
+        if judged.verdict == Verdict::Void {
+            return;
+        }
         for group in judged.groups.iter().filter(|group| group.expected_share > 0.0) {
-            let at = *self.known.entry(group.name.clone()).or_insert_with(|| {
-                self.groups.push((group.name.clone(), ValuesByHost::new()));
-                self.groups.len() - 1
-            });
-            self.groups[at].1.push((host, group.share / group.expected_share));
+            let values = self.groups.entry(group.name.clone()).or_default();
+            values.push((node.to_owned(), group.share / group.expected_share));
         }
     }
 
-    fn finish(self, nodes: &[String]) -> FleetPromise {
+    fn finish(self) -> FleetPromise {
         let confidence = self.like.confidence;
-        let groups = self.groups.into_iter().map(|(name, numbers)| FleetGroup {
-            name,
-            to_expected: of_ratios(&numbers, nodes, confidence),
+        let numbers = |number: fn(&PromiseOnHost) -> Option<f64>| -> ValuesByHost {
+            let counted = self.hosts.iter().filter(|host| host.verdict != Verdict::Void);
+            counted.filter_map(|host| Some((host.node.clone(), number(host)?))).collect()
+        };
+        let groups = self.groups.iter().map(|(name, values)| FleetGroup {
+            name: name.clone(),
+            to_expected: of_ratios(values, confidence),
         });
         FleetPromise {
             groups: groups.collect(),
-            total_rate: of_ratios(&self.total_rate, nodes, confidence),
-            worst_error: of_amounts(&self.worst_error, nodes, confidence),
+            total_rate: of_ratios(&numbers(|host| host.total_rate), confidence),
+            worst_error: of_amounts(&numbers(|host| host.worst_error), confidence),
             verdict: Verdict::worst(self.hosts.iter().map(|host| host.verdict)),
             hosts: self.hosts,
             measure: self.like.measure,
@@ -297,23 +255,6 @@ pub(crate) mod tests {
         let share = promise.groups[0].to_expected.value().unwrap();
         assert!((share.value - 2.0_f64.sqrt()).abs() < 1e-9);
         assert_eq!(trials[1].promises[0].total_rate.value().unwrap().hosts, 1);
-    }
-
-    #[test]
-    fn earlier_broken_verdicts_count_without_their_numbers() {
-        let mut merge = FleetMerge::default();
-        merge.add_earlier("a (job 17)", &judgement(4, Verdict::Broken, 900.0, 0.9));
-        merge.add_earlier("b (job 17)", &judgement(4, Verdict::Kept, 900.0, 0.9));
-        merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
-        let verdicts: Vec<Verdict> = merge.verdicts().iter().map(|one| one.0).collect();
-        assert_eq!(verdicts, [Verdict::Broken, Verdict::Kept, Verdict::Kept], "all, for the odds");
-        let (trials, _) = merge.finish();
-        assert_eq!((trials[0].hosts, trials[0].verdict), (1, Verdict::Broken));
-        let promise = &trials[0].promises[0];
-        let hosts: Vec<_> = promise.hosts.iter().map(|host| host.node.as_str()).collect();
-        assert_eq!((promise.verdict, hosts), (Verdict::Broken, vec!["a (job 17)", "a"]));
-        let rate = promise.total_rate.value().unwrap();
-        assert!((rate.value - 100.0).abs() < 1e-9 && rate.hosts == 1);
     }
 
     #[test]

@@ -3,8 +3,6 @@
 use assay_run_folder::{Manifest, StudyChoiceRecord};
 use sha2::{Digest, Sha256};
 
-use crate::digest::hex;
-
 /// SHA-256 of the text of a study and of what the command line changed in it. The seed and the part of the trials
 /// are those of one task; paths of the study and of disks are those of one host.
 #[must_use]
@@ -22,6 +20,11 @@ pub fn plan_digest(study_text: &str, choice: Option<&StudyChoiceRecord>) -> Stri
 /// The plan of a recorded run.
 pub(crate) fn plan_of(manifest: &Manifest) -> String {
     plan_digest(&manifest.study_text, manifest.study_choice.as_ref())
+}
+
+/// Bytes as hexadecimal digits.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `block` of `block:/dev/sdb`: what a disk is called differs from host to host. Sizes and speeds stay.

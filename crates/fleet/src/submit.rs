@@ -1,91 +1,215 @@
-//! Submits a fleet to Slurm, one job per task.
+//! The job script, and its submission.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use assay_kernel::signal;
-use jiff::Timestamp;
+use assay_escape::{shell_word, shell_words, slurm_word};
+use minijinja::Environment;
+use serde::Serialize;
 
-use crate::digest::digest;
-use crate::document::{Fleet, Submission};
 use crate::error::Error;
-use crate::folder::{FleetFolder, log_name};
-use crate::program::Program;
-use crate::script::{Code, script};
-use crate::slurm::Slurm;
+use crate::folder::{Fleet, FleetFolder, usable_in_a_script};
+use crate::limit::Limit;
+use crate::slurm::{sbatch, succeed};
 
-/// Submits each of these tasks as a job on its node, and records the jobs; returns their ids.
-///
-/// They are not one array: once Slurm finds that an element of an array cannot start, it tests no other one in
-/// that round (`reject_array_job` in slurmctld's `_schedule` and `_attempt_backfill`), since all are expected to
-/// need the same. Here each needs another node, and one that is busy would keep all others from starting.
-///
-/// All jobs are submitted held and then released, so that they are in `fleet.json` before any can start, and
-/// none starts if one cannot be submitted.
+/// What the tasks of a fleet run.
+#[derive(Debug)]
+pub struct Script {
+    /// The program, under the same path on all hosts.
+    pub program: PathBuf,
+    /// Files of the study, below the fleet's folder.
+    pub study: Vec<PathBuf>,
+    /// Arguments of `assay run`, without the seed and the folder.
+    pub words: Vec<String>,
+    /// The time limit of a task.
+    pub limit: Limit,
+    /// The partition, if one is named.
+    pub partition: Option<String>,
+    /// Whether folders that other users may write to are accepted.
+    pub trust_folder: bool,
+}
+
+/// A file that a task compares before it starts anything.
+#[derive(Serialize)]
+struct Compared {
+    sum: String,
+    path: String,
+}
+
+impl Compared {
+    fn new(path: &Path) -> Result<Self, Error> {
+        usable_in_a_script(path)?;
+        let path = path.display().to_string();
+        let output = succeed("sha256sum", &["--", &path])?;
+        Ok(Self { sum: output.split(' ').next().unwrap_or_default().to_owned(), path })
+    }
+}
+
+impl Script {
+    /// Writes `job.sh`: the files are compared with what they are now.
+    pub fn write(&self, folder: &FleetFolder, fleet: &Fleet) -> Result<(), Error> {
+        let text = self.text(folder, fleet)?;
+        Ok(folder.dir().replace("job.sh", text.as_bytes())?)
+    }
+
+    fn text(&self, folder: &FleetFolder, fleet: &Fleet) -> Result<String, Error> {
+        // The load generators, which the program finds next to itself.
+        let generators = self.program.with_file_name("assay-load");
+        let programs = [Some(self.program.clone()), generators.exists().then_some(generators)];
+        let study = self.study.iter().map(|name| folder.path().join(name));
+        let files: Result<Vec<Compared>, Error> =
+            programs.into_iter().flatten().chain(study).map(|path| Compared::new(&path)).collect();
+        let mut environment = Environment::new();
+        environment.set_keep_trailing_newline(true);
+        environment.add_filter("shell", |text: String| shell_word(&text));
+        environment.add_filter("slurm", |text: String| slurm_word(&text));
+        let values = minijinja::context! {
+            study => fleet.study,
+            minutes => self.limit.minutes,
+            signal_ahead_s => self.limit.signal_ahead_s,
+            partition => self.partition,
+            program => self.program.display().to_string(),
+            fleet => folder.path().display().to_string(),
+            files => files?,
+            words => shell_words(&self.words),
+            seed => fleet.seed,
+            wait_min => self.limit.minutes,
+            trust_folder => self.trust_folder,
+        };
+        environment
+            .render_str(include_str!("job.sh"), values)
+            .map_err(|cause| Error::new(format!("cannot write the job script: {cause}")))
+    }
+}
+
+/// Submits these tasks as one array, which keeps off the nodes in `exclude`, and records the job.
 pub fn submit(
     folder: &FleetFolder,
     fleet: &mut Fleet,
     tasks: &[usize],
-    slurm: &Slurm,
-) -> Result<Vec<u64>, Error> {
-    folder.check_name()?;
-    if fleet.exceeds_a_year() {
-        return Err(
-            Error::new("the time limit is longer than a year").hint("set a shorter --time-limit")
-        );
+    exclude: &[String],
+) -> Result<u64, Error> {
+    let array: Vec<String> = tasks.iter().map(usize::to_string).collect();
+    let log = format!("--output={}", folder.path().join("log/%A_%a.txt").display());
+    let mut words = vec![format!("--array={}", array.join(",")), log];
+    if !exclude.is_empty() {
+        words.push(format!("--exclude={}", exclude.join(",")));
     }
-    let round = fleet.rounds() + 1;
-    let name = format!("job-{round}.sh");
-    let code = Code {
-        folder: folder.path().display().to_string(),
-        digest: digest(folder, fleet)?,
-        program: Program::copy(Path::new(&fleet.program), folder, round)?,
-    };
-    folder.write_text(Path::new(&name), &script(fleet, &code))?;
-    let mut jobs = Vec::new();
-    let submitted = fleet.submissions.len();
-    let released = hold(folder, fleet, (tasks, &name), slurm, &mut jobs).and_then(|()| {
-        let submission = |(job, task): (&u64, &usize)| Submission {
-            job: *job,
-            tasks: vec![*task],
-            at: now(),
-            script: name.clone(),
+    words.push(folder.path().join("job.sh").display().to_string());
+    words.extend((!fleet.jobs.is_empty()).then(|| "again".to_owned()));
+    let job = sbatch(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
+    fleet.jobs.push(job);
+    folder.write_fleet(fleet).map_err(|error| {
+        error.hint(format!("the job {job} is in the queue; `scancel {job}` removes it"))
+    })?;
+    Ok(job)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::{Command, Output};
+
+    use assay_files::Trust;
+
+    use super::*;
+    use crate::folder::SCHEMA;
+
+    /// A fleet in `place` whose program is a shell script that prints its arguments.
+    fn fleet(place: &Path, study: &str) -> (FleetFolder, Fleet, Script) {
+        let program = place.join("it's assay");
+        std::fs::write(&program, "#!/bin/sh\necho \"$@\"\n").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let folder = FleetFolder::create(&place.join("fleet"), Trust::Checked).unwrap();
+        folder.dir().make_dir("study").unwrap();
+        folder.dir().replace("study/mine.toml", b"as submitted").unwrap();
+        let fleet = Fleet {
+            schema: SCHEMA,
+            study: study.to_owned(),
+            seed: 5,
+            tasks: 4,
+            ..Fleet::default()
         };
-        fleet.submissions.extend(jobs.iter().zip(tasks).map(submission));
-        folder.write_fleet(fleet)?;
-        slurm.release(&jobs)
-    });
-    let Err(error) = released else { return Ok(jobs) };
-    let left = slurm.cancel(&jobs).err();
-    fleet.submissions.truncate(submitted);
-    let _ = folder.write_fleet(fleet);
-    Err(match left {
-        None => error,
-        Some(left) => error.hint(format!(
-            "the jobs {jobs:?} are in the queue and could not be cancelled ({left}); cancel them with scancel"
-        )),
-    })
-}
-
-/// Submits the tasks as held jobs; adds the id of each.
-fn hold(
-    folder: &FleetFolder,
-    fleet: &Fleet,
-    (tasks, script): (&[usize], &str),
-    slurm: &Slurm,
-    jobs: &mut Vec<u64>,
-) -> Result<(), Error> {
-    for task in tasks {
-        if let Some(signal) = signal::interrupted_by() {
-            return Err(Error::new(format!("{signal} during the submission: nothing was started")));
-        }
-        let log = folder.file(log_name("%j", *task));
-        let node = &fleet.tasks[*task].node;
-        jobs.push(slurm.submit_held(&folder.file(script), node, *task, &log)?);
+        let script = Script {
+            program,
+            study: vec!["study/mine.toml".into()],
+            words: vec!["my study.toml".to_owned()],
+            limit: Limit { minutes: 12, signal_ahead_s: 120 },
+            partition: Some("all".to_owned()),
+            trust_folder: false,
+        };
+        script.write(&folder, &fleet).unwrap();
+        (folder, fleet, script)
     }
-    Ok(())
-}
 
-/// The current wall-clock time, RFC 3339, UTC.
-pub(crate) fn now() -> String {
-    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    fn start(folder: &FleetFolder) -> Output {
+        let mut command = Command::new("sh");
+        command.arg(folder.path().join("job.sh"));
+        command.env("SLURM_ARRAY_JOB_ID", "17").env("SLURM_ARRAY_TASK_ID", "3");
+        command.env("SLURMD_NODENAME", "n1").output().unwrap()
+    }
+
+    #[test]
+    fn a_task_restores_its_host_and_runs_its_seed() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, ..) = fleet(place.path(), "io-weight");
+        let output = start(&folder);
+        let run = folder.path().join("nodes/n1/17_3").display().to_string();
+        let expected = format!(
+            "restore\nrun my study.toml --seed 8 --wait 12m --out {run} --errors-json {run}.json\n"
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{output:?}");
+        // Slurm may start another task on the same node afterwards.
+        folder.dir().replace("nodes/n1/17_0.json", b"{\"code\": 130, \"errors\": []}").unwrap();
+        assert!(start(&folder).status.success(), "it was interrupted");
+        folder.dir().replace("nodes/n1/17_0.json", b"{\"code\": 1, \"errors\": []}").unwrap();
+        assert_refused(&folder, "the node has a verdict already (n1)");
+    }
+
+    fn assert_refused(folder: &FleetFolder, why: &str) {
+        let output = start(folder);
+        assert_eq!((output.status.code(), output.stdout), (Some(4), vec![]));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains(why), "{stderr}");
+    }
+
+    /// Anyone who can write there would be root on every host.
+    #[test]
+    fn a_program_or_study_that_was_changed_does_not_start() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, _, script) = fleet(place.path(), "io-weight");
+        let study = folder.path().join("study/mine.toml");
+        for path in [&script.program, &study] {
+            let usual = std::fs::read(path).unwrap();
+            std::fs::write(path, "another").unwrap();
+            assert_refused(
+                &folder,
+                &format!("{} is not the file that was submitted", path.display()),
+            );
+            std::fs::write(path, usual).unwrap();
+        }
+        std::fs::remove_file(&study).unwrap();
+        assert!(Command::new("mkfifo").arg(&study).status().unwrap().success());
+        assert_refused(&folder, "is not a regular file");
+    }
+
+    #[test]
+    fn names_cannot_inject_lines_or_options() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, fleet, script) = fleet(place.path(), "io\ntouch /owned\n#SBATCH --uid=0");
+        let script = Script { partition: Some("all\n#SBATCH --uid=0".to_owned()), ..script };
+        let text = script.text(&folder, &fleet).unwrap();
+        assert!(
+            !text
+                .lines()
+                .any(|line| line.starts_with("#SBATCH --uid") || line.starts_with("touch")),
+            "{text}"
+        );
+        let named = text.lines().find(|line| line.starts_with("#SBATCH --job-name")).unwrap();
+        assert_eq!(named, "#SBATCH --job-name=assay-io_touch__owned__SBATCH_--uid_0");
+        // sbatch stops reading options at the first command.
+        assert!(text.rfind("#SBATCH --").unwrap() < text.find("set -eu").unwrap());
+        for line in ["#SBATCH --time=12", "#SBATCH --signal=B:TERM@120"] {
+            assert!(text.lines().any(|other| other == line), "{line} in\n{text}");
+        }
+    }
 }

@@ -156,29 +156,12 @@ fn difference(name: &str, hosts: &[&FleetHost]) -> Option<HostDifference> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_verdict::HostState;
 
     fn host(node: &str, kernel: &str) -> FleetHost {
-        FleetHost {
-            task: 0,
-            node: node.to_owned(),
-            state: HostState::Ended,
-            why: None,
-            verdict: None,
-            code: Some(0),
-            seed: 1,
-            slice: None,
-            run: None,
-            broken_before: Vec::new(),
-            restored: None,
-            restored_first: Vec::new(),
-            traits: match kernel {
-                "" => BTreeMap::new(),
-                kernel => [("kernel", kernel), ("memory", "8.0 GiB")]
-                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                    .into(),
-            },
-        }
+        let traits = [("kernel", kernel), ("memory", "8.0 GiB")];
+        let traits = traits.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let known = traits.into_iter().filter(|_| !kernel.is_empty()).collect();
+        FleetHost { node: node.to_owned(), traits: known, ..crate::collect::blank() }
     }
 
     #[test]

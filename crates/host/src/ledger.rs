@@ -329,7 +329,7 @@ const ELSEWHERE: &str = "set ASSAY_STATE to a directory that can be written and 
 
 /// The state directory, created where it is missing, writable by its owner only. One that an older
 /// version made readable for all is restricted to its owner.
-pub fn private_state(state_dir: &Path) -> Result<Dir, Error> {
+fn private_state(state_dir: &Path) -> Result<Dir, Error> {
     let made = check_owner(state_dir, state_dir)?.make_private();
     let dir = made.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
     // A directory of another name may have to be readable by others, such as a home.
@@ -341,7 +341,7 @@ pub fn private_state(state_dir: &Path) -> Result<Dir, Error> {
 
 /// Opens a lock file in the state directory and lets only its owner open it: anyone who can open it can
 /// hold the lock.
-pub fn lock_file(state: &Dir, name: &str) -> Result<std::fs::File, Error> {
+fn lock_file(state: &Dir, name: &str) -> Result<std::fs::File, Error> {
     let file = state.append(name).map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
     journal::keep_to_owner(&file, &state.path().join(name))?;
     Ok(file)

@@ -18,9 +18,6 @@ pub mod scratch;
 pub use command::find as find_program;
 pub use facts::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine, weight_mode};
 pub use freezer::{describe_survivor, is_frozen};
-pub use ledger::{
-    ChangeReport, Ledger, Unfinished, lock_file, private_state, restore_all, set_aside, state_dir,
-    unfinished,
-};
+pub use ledger::{ChangeReport, Ledger, Unfinished, restore_all, set_aside, state_dir, unfinished};
 pub use owners::Owners;
 pub use preflight::requirements;

@@ -24,7 +24,6 @@ pub(crate) struct HostRow {
     pub(crate) word: String,
     pub(crate) mark: &'static str,
     pub(crate) seed: u64,
-    pub(crate) slice: Option<String>,
     pub(crate) restored: &'static str,
     pub(crate) why: Option<String>,
     pub(crate) run: Option<String>,
@@ -40,25 +39,17 @@ impl HostRow {
             HostState::Ended => "no verdict",
             HostState::Lost => "lost",
         };
-        let mut why: Vec<String> = host.why.iter().cloned().collect();
-        for run in &host.broken_before {
-            why.push(format!("failed before it was resubmitted ({run})"));
-        }
-        for restored_run in &host.restored_first {
-            why.push(format!("first restored the changes of a killed run ({restored_run})"));
-        }
         Self {
             node: host.node.clone(),
-            word: host.overall_verdict().map_or(state, wording::verdict).to_owned(),
-            mark: host.overall_verdict().map_or(NONE, wording::mark),
+            word: host.verdict.map_or(state, wording::verdict).to_owned(),
+            mark: host.verdict.map_or(NONE, wording::mark),
             seed: host.seed,
-            slice: host.slice.clone(),
             restored: match host.restored {
                 Some(true) => "yes",
                 Some(false) => "no",
                 None => "not known",
             },
-            why: (!why.is_empty()).then(|| why.join("; ")),
+            why: host.why.clone(),
             has_report: host.verdict.is_some(),
             run: host.run.clone(),
         }
@@ -172,11 +163,8 @@ pub(crate) mod tests {
             verdict,
             code: None,
             seed: 7,
-            slice: None,
             run: Some("tasks/00/job-1/run".to_owned()),
-            broken_before: Vec::new(),
             restored: verdict.map(|_| true),
-            restored_first: Vec::new(),
             traits: BTreeMap::new(),
         };
         let on_host = |node: &str, verdict, error| PromiseOnHost {
@@ -228,7 +216,8 @@ pub(crate) mod tests {
                 promises: vec![promise],
             }],
             comparisons: Vec::new(),
-            not_available: [("Slurm's accounting".to_owned(), "it is disabled".to_owned())].into(),
+            not_available: [("folder /copies/x".to_owned(), "it has no manifest.json".to_owned())]
+                .into(),
         }
     }
 

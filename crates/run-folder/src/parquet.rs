@@ -117,11 +117,6 @@ impl Batches {
         (self.rows, self.schema.fields().len())
     }
 
-    /// The names of its counters.
-    pub(crate) fn counters(&self) -> impl Iterator<Item = &str> {
-        self.schema.fields().iter().skip(2).map(|field| field.name().as_str())
-    }
-
     fn read(&mut self) -> Result<Option<RecordBatch>, Error> {
         let path = self.path.as_path();
         let Some(batch) = guarded(path, || {

@@ -94,19 +94,6 @@ pub fn sample_files(folder: &Dir) -> Result<Vec<SampleFile>, Error> {
 }
 
 impl SampleFile {
-    /// An error if the file cannot be opened as what its name says: one that was copied in part has no footer.
-    /// Its rows are not read.
-    pub fn check(&self, folder: &Dir) -> Result<(), Error> {
-        let name = Path::new(&self.name);
-        match self.is_stream {
-            true => Tail::open(folder, name).map(|_| ()),
-            false => {
-                let path = folder.path().join(name);
-                Batches::open(&folder.read(name)?, &path, ROWS).map(|_| ())
-            }
-        }
-    }
-
     /// Passes its samples to `take` in tables of some ten thousand rows at most, in the order of the file. If
     /// `take` returns `false`, reading ends early. The values are charged to the budget of the run.
     pub fn each(

@@ -1,92 +1,178 @@
-//! One study on many hosts: submitting it, and merging the runs.
+//! One study on many hosts: submitting it, and judging the runs side by side.
 
-mod copies;
 mod submit;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use assay_files::Trust;
-use assay_fleet::{Fleet, FleetFolder, Slurm, Watcher, collect, states, wait, write};
+use assay_files::{Caller, Trust, check};
+use assay_fleet::{CopySources, Fleet, FleetFolder, cancel, collect, queue, submit, write};
+use assay_kernel::signal;
 use assay_verdict::{FleetJudgement, HostState, Verdict};
 
 use crate::code::Code;
 use crate::error::Error;
 use crate::observer::Observer;
 
-pub use copies::{CopiesTaken, collect_copies};
-pub use submit::{FleetOptions, OpenFleet, resubmit_fleet, submit_fleet};
+pub use submit::{FleetOptions, submit_fleet};
 
-/// Files of samples that are named when they are left out: one host may have thousands.
-const MOST_NAMED: usize = 100;
+/// How often Slurm is asked while a fleet runs.
+const POLL: Duration = Duration::from_secs(2);
 
-/// Opens a fleet to act on its contents, and finds a Slurm that answers. The fleet is read from the folder
-/// that was checked.
-///
-/// # Errors
-/// The folder holds no fleet, others may have changed it, or there is no Slurm.
-pub fn open_fleet(path: &Path, trust: Trust) -> Result<OpenFleet, Error> {
-    // A folder that is not a fleet is reported first, as a usage error.
-    read_fleet(path)?;
-    let opened = FleetFolder::open_trusted(path, trust).and_then(with_document);
-    let (folder, fleet) = opened.map_err(Error::host)?;
-    copies::refuse_copied(&fleet)?;
-    let slurm = Slurm::find().map_err(Error::host)?;
-    Ok(OpenFleet { folder, fleet, slurm })
-}
-
-/// Opens a fleet for reading.
-///
-/// # Errors
-/// The folder holds no fleet.
-pub fn read_fleet(path: &Path) -> Result<OpenFleet, Error> {
-    let (folder, fleet) = FleetFolder::open(path).and_then(with_document).map_err(Error::usage)?;
-    let slurm = Slurm::from_fleet(&fleet);
-    Ok(OpenFleet { folder, fleet, slurm })
-}
-
-fn with_document(folder: FleetFolder) -> Result<(FleetFolder, Fleet), assay_fleet::Error> {
-    let fleet = folder.read_fleet()?;
-    Ok((folder, fleet))
+/// A submitted fleet with its folder.
+#[derive(Debug)]
+pub struct OpenFleet {
+    /// The folder.
+    pub folder: FleetFolder,
+    /// Its document.
+    pub fleet: Fleet,
 }
 
 impl OpenFleet {
-    /// The results of the hosts so far, without writing them.
+    /// Opens a fleet for reading.
+    ///
+    /// # Errors
+    /// The folder holds no fleet.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let (folder, fleet) = FleetFolder::open(path).map_err(Error::usage)?;
+        Ok(Self { folder, fleet })
+    }
+
+    /// Opens a fleet to act on its contents, if a Slurm answers.
+    ///
+    /// # Errors
+    /// The folder holds no fleet, others may have changed it, or there is no Slurm.
+    pub fn open_trusted(path: &Path, trust: Trust) -> Result<Self, Error> {
+        // A folder that is no fleet is reported first, as a usage error.
+        Self::open(path)?;
+        let (folder, fleet) = FleetFolder::open_trusted(path, trust).map_err(Error::host)?;
+        assay_fleet::find().map_err(Error::host)?;
+        Ok(Self { folder, fleet })
+    }
+
+    /// The results of the hosts so far, with those of runs that were copied.
     #[must_use]
-    pub fn judgement(&self) -> FleetJudgement {
-        let states = states(&self.folder, &self.fleet, &self.slurm);
-        collect(&self.folder, &self.fleet, &states, &self.slurm)
+    pub fn judgement(&self, copies: &CopySources) -> FleetJudgement {
+        collect(Some((&self.folder, &self.fleet)), copies, &queue(&self.fleet.jobs))
     }
 
-    /// Merges the finished runs and writes the result and its report.
+    /// Submits the tasks without a verdict again, on nodes that have none.
     ///
     /// # Errors
-    /// The folder cannot be written.
-    pub fn merge(&self, observer: &mut dyn Observer) -> Result<FleetJudgement, Error> {
-        let judgement = self.judgement();
-        let left_out = write(&self.folder, &judgement).map_err(Error::host)?;
-        for (path, why) in left_out.iter().take(MOST_NAMED) {
-            observer.message(&format!("samples left out: {}: {why}", path.display()));
+    /// The fleet is still running, or Slurm refuses the job.
+    pub fn resubmit(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
+        let live = queue(&self.fleet.jobs).map_err(Error::host)?;
+        if !live.is_empty() {
+            return Err(Error::host(
+                "the fleet is still running\n  hint: `assay fleet status` shows it; `assay fleet cancel` ends it",
+            ));
         }
-        if let Some(more) = left_out.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-            observer.message(&format!("samples left out: {more} more files"));
+        let judgement = self.judgement(&CopySources::default());
+        let (done, missing): (Vec<_>, Vec<_>) =
+            judgement.hosts.into_iter().partition(|host| host.verdict.is_some());
+        let mut exclude = self.fleet.exclude.clone();
+        exclude.extend(done.into_iter().map(|host| host.node));
+        let missing: Vec<usize> = missing.iter().map(|host| host.task).collect();
+        if missing.is_empty() {
+            observer.message("every task has a verdict; nothing is submitted");
+            return Ok(());
         }
-        Ok(judgement)
+        self.submit(&missing, &exclude, observer)
     }
 
-    /// Waits until every task has ended. Returns the signal that ended the wait before, if one did.
+    fn submit(
+        &mut self,
+        tasks: &[usize],
+        exclude: &[String],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let job = submit(&self.folder, &mut self.fleet, tasks, exclude).map_err(Error::host)?;
+        let tasks = assay_verdict::wording::count(tasks.len(), "task");
+        let folder = self.folder.path().display();
+        observer.message(&format!("job {job} of {tasks}; fleet {folder}"));
+        Ok(())
+    }
+
+    /// Waits until no task is in Slurm's queue. An interruption cancels the fleet first; the name of its signal is
+    /// returned.
     ///
     /// # Errors
-    /// The folder cannot be read.
-    pub fn wait(&self, watcher: &mut dyn Watcher) -> Result<Option<&'static str>, Error> {
-        wait(&self.folder, &self.fleet, &self.slurm, watcher).map_err(Error::host)
+    /// The jobs cannot be cancelled.
+    pub fn wait(&self, observer: &mut dyn Observer) -> Result<Option<&'static str>, Error> {
+        let (mut shown, mut cancelled) = (None, false);
+        loop {
+            // Slurm may be silent for a while: nothing is lost by that.
+            if let Ok(queue) = queue(&self.fleet.jobs) {
+                let waiting = queue.values().filter(|task| task.waits).count();
+                let counts = (waiting, queue.len() - waiting);
+                if queue.is_empty() || signal::interrupted_twice() {
+                    return Ok(signal::interrupted_by());
+                }
+                if shown.replace(counts) != Some(counts) {
+                    let (waiting, running) = counts;
+                    observer.message(&format!("tasks: {waiting} waiting, {running} running"));
+                }
+            }
+            if signal::interrupted_by().is_some() && !cancelled {
+                self.cancel(observer)?;
+                cancelled = true;
+            }
+            std::thread::sleep(POLL);
+        }
     }
+
+    /// Removes waiting tasks from the queue, and asks running ones to stop and to restore their hosts.
+    ///
+    /// # Errors
+    /// Slurm refuses.
+    pub fn cancel(&self, observer: &mut dyn Observer) -> Result<(), Error> {
+        observer.message("cancelling the jobs and waiting until every host is restored");
+        cancel(&self.fleet.jobs).map_err(Error::host)
+    }
+}
+
+/// Merges the runs of a fleet and those below folders of copies, and writes the result and its report. A folder
+/// without a fleet gets the merged copies alone.
+///
+/// # Errors
+/// A folder of copies cannot be opened, before anything was made; the result cannot be written.
+pub fn collect_fleet(
+    path: &Path,
+    copies: &[PathBuf],
+    trust: Trust,
+    observer: &mut dyn Observer,
+) -> Result<FleetJudgement, Error> {
+    let copies = CopySources::open(copies).map_err(Error::usage)?;
+    let judgement = match (OpenFleet::open(path), copies.is_empty()) {
+        (Ok(open), _) => {
+            let judgement = open.judgement(&copies);
+            write(open.folder.dir(), &judgement).map_err(Error::host)?;
+            judgement
+        }
+        (Err(error), true) => return Err(error),
+        (Err(_), false) => {
+            let dir = check(path, Caller::from_sudo(), trust).and_then(assay_files::Checked::make);
+            let judgement = collect(None, &copies, &Ok(assay_fleet::Queue::new()));
+            write(&dir.map_err(Error::host)?, &judgement).map_err(Error::host)?;
+            judgement
+        }
+    };
+    let missing = judgement.hosts.iter().filter(|host| host.verdict.is_none()).count();
+    if missing > 0 {
+        let word = assay_escape::shell_word(&path.display().to_string());
+        observer.message(&format!(
+            "{missing} of {} without a verdict; again: assay fleet resume {word}",
+            assay_verdict::wording::count(judgement.hosts.len(), "task")
+        ));
+    }
+    Ok(judgement)
 }
 
 /// The exit code for the results of the hosts (docs/cli.md).
 #[must_use]
 pub fn fleet_code(judgement: &FleetJudgement) -> Code {
     let has = |code: Code| judgement.hosts.iter().any(|host| host.code == Some(code as i32));
-    let none = judgement.hosts.iter().all(|host| host.overall_verdict().is_none());
+    let none = judgement.hosts.iter().all(|host| host.verdict.is_none());
     let in_progress = |state| matches!(state, HostState::Waiting | HostState::Running);
     if judgement.restored == Some(false) || has(Code::RestoreIncomplete) {
         return Code::RestoreIncomplete;

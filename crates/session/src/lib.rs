@@ -80,10 +80,7 @@ pub use external_data::{
 };
 pub use findings::Findings;
 pub use finish_run::{REPORT, judge_run, open_run, update_index};
-pub use fleet::{
-    CopiesTaken, FleetOptions, OpenFleet, collect_copies, fleet_code, open_fleet, read_fleet,
-    resubmit_fleet, submit_fleet,
-};
+pub use fleet::{FleetOptions, OpenFleet, collect_fleet, fleet_code, submit_fleet};
 pub use groups::{
     GroupOrder, GroupWithRates, Groups, check_groups, groups_document, groups_text, top_groups,
 };
@@ -103,7 +100,7 @@ pub use passport::{MadePassport, PassportKernelName, PassportOptions, Say, make_
 pub use plan_document::{PlanDocument, PlannedChange, PlannedKnob, PlannedTrial, plan_document};
 pub use plan_text::plan_text;
 pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare, refuse_without_room};
-pub use progress::{FleetProgress, LiveScreen, RunProgress, SearchProgress};
+pub use progress::{LiveScreen, RunProgress, SearchProgress};
 pub use recording::{Recorded, RecordingOptions, has_promises, record, write_recording};
 pub use restore::restore;
 pub use run::{Ended, conclude, execute};

@@ -1,6 +1,5 @@
-//! Live views of runs, searches and fleets: what is shown and when, on any screen.
+//! Live views of runs and searches: what is shown and when, on any screen.
 
-mod fleet;
 mod run;
 mod search;
 
@@ -9,7 +8,6 @@ mod tests;
 
 use assay_report::Style;
 
-pub use fleet::FleetProgress;
 pub use run::RunProgress;
 pub use search::SearchProgress;
 

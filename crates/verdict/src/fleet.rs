@@ -20,7 +20,7 @@ pub struct FleetJudgement {
     pub title: String,
     /// Its question.
     pub question: Option<String>,
-    /// When the fleet was first submitted, RFC 3339, UTC.
+    /// When the fleet was submitted, or the first run began, RFC 3339, UTC.
     pub started_at: String,
     /// The worst verdict of all hosts. A promise kept on all hosts is undecided while a host is
     /// missing.
@@ -29,7 +29,7 @@ pub struct FleetJudgement {
     pub reason: String,
     /// Whether every host with a run was restored; `None` when that is unknown for one.
     pub restored: Option<bool>,
-    /// One entry for each task: a host, or a host and a slice of the trials.
+    /// One entry for each task.
     pub hosts: Vec<FleetHost>,
     /// Differences between the hosts with a run.
     pub differences: Vec<HostDifference>,
@@ -62,7 +62,7 @@ pub enum HostState {
 pub struct FleetHost {
     /// Its number, from 0.
     pub task: usize,
-    /// Slurm's name of the node.
+    /// Slurm's name of the node, `task N` before it has one; the host name of a copied run.
     pub node: String,
     /// Its state.
     pub state: HostState,
@@ -74,31 +74,13 @@ pub struct FleetHost {
     pub code: Option<i32>,
     /// The seed of its run.
     pub seed: u64,
-    /// Its part of the trials, `2/4`; absent for all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slice: Option<String>,
-    /// Its run folder, relative to the folder of the fleet.
+    /// Its run folder: relative to the folder of the fleet, or the path of a copy.
     pub run: Option<String>,
-    /// Run folders of the same task, from before it was resubmitted, that broke a promise: later
-    /// runs do not undo that.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub broken_before: Vec<String>,
     /// Whether the host was restored; `None` where unknown.
     pub restored: Option<bool>,
-    /// Changes of a killed run restored before this one started.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub restored_first: Vec<String>,
     /// Properties of the host: kernel, layout of control groups, topology, schedulers and tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub traits: BTreeMap<String, String>,
-}
-
-impl FleetHost {
-    /// Its verdict, including breaches before it was resubmitted.
-    #[must_use]
-    pub fn overall_verdict(&self) -> Option<Verdict> {
-        if self.broken_before.is_empty() { self.verdict } else { Some(Verdict::Broken) }
-    }
 }
 
 /// A property in which the hosts differ.
@@ -139,7 +121,7 @@ pub struct HostVerdict {
 pub struct FleetTrial {
     /// The value of each factor.
     pub factors: BTreeMap<String, Value>,
-    /// The worst verdict of the hosts; undecided instead of kept while a host that should run it is
+    /// The worst verdict of the hosts; undecided instead of kept while a host is
     /// missing.
     pub verdict: Verdict,
     /// The hosts that ran it.
@@ -161,7 +143,7 @@ pub struct FleetPromise {
     pub within: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
-    /// The worst verdict of the hosts; undecided instead of kept while a host that should run it is
+    /// The worst verdict of the hosts; undecided instead of kept while a host is
     /// missing.
     pub verdict: Verdict,
     /// The result of each host.
@@ -213,12 +195,9 @@ pub struct FleetComparison {
     pub over: Vec<String>,
     /// Levels of the other factors.
     pub held: BTreeMap<String, Value>,
-    /// The worst verdict of the hosts; undecided instead of kept while a host that should run it is
+    /// The worst verdict of the hosts; undecided instead of kept while a host is
     /// missing.
     pub verdict: Verdict,
-    /// Why no host can judge it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
     /// The result of each host.
     pub hosts: Vec<HostVerdict>,
 }

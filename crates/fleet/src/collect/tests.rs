@@ -1,171 +1,176 @@
-//! Fleets whose tasks have all ended, collected without Slurm.
+//! Runs that are damaged, foreign, or links.
+
+use std::fs;
+use std::os::unix::fs::symlink;
 
 use assay_files::Trust;
-use assay_verdict::TrialJudgement;
+use assay_run_folder::parse_manifest;
+use assay_verdict::Verdict;
+use serde_json::Value;
+use tempfile::TempDir;
 
 use super::*;
-use crate::document::{Submission, Task};
-use crate::merge::tests::judgement;
-use crate::task_runs::MOST_ENTRIES;
+use crate::folder::SCHEMA;
+use crate::slurm::queued;
 
-/// A fleet of one host whose task was submitted twice: the first run broke the promise and one
-/// of its workloads failed.
-fn resumed(place: &Path) -> (FleetFolder, Fleet) {
-    let folder = FleetFolder::create(place, Trust::Checked).unwrap();
-    let submission =
-        |job| Submission { job, tasks: vec![0], at: String::new(), script: String::new() };
-    let (node, host_name) = ("a".to_owned(), "a".to_owned());
-    let fleet = Fleet {
-        tasks: vec![Task { node, host_name, seed: 1, slice: None }],
-        submissions: vec![submission(17), submission(18)],
-        ..Fleet::default()
-    };
-    let run = FleetFolder::task_folder(0, 17).join("run");
-    folder.make_dir(&run).unwrap();
-    folder.write_text(&run.join("manifest.json"), "{}").unwrap();
-    let found = judgement(4, Verdict::Broken, 100.0, 0.25);
-    folder.write_json(&run.join("verdict.json"), &found).unwrap();
-    (folder, fleet)
+const MANIFEST: &str = include_str!("../../../test-support/faults/one-cpu/manifest.json");
+const VERDICT: &str = include_str!("../../../fuzz/corpus/verdict/one-cpu.json");
+
+/// A run of this host and seed.
+fn run(place: &Path, host: &str, seed: u64) {
+    let mut manifest: Value = serde_json::from_str(MANIFEST).unwrap();
+    manifest["host"]["host_name"] = host.into();
+    manifest["seed"] = seed.into();
+    fs::create_dir_all(place).unwrap();
+    fs::write(place.join("manifest.json"), manifest.to_string()).unwrap();
+    fs::write(place.join("verdict.json"), VERDICT).unwrap();
+}
+
+/// A fleet of three tasks, of which the first two have a run.
+fn fleet() -> (TempDir, FleetFolder, Fleet) {
+    let place = tempfile::tempdir().unwrap();
+    let folder = FleetFolder::create(&place.path().join("fleet"), Trust::Checked).unwrap();
+    let plan = plan_of(&parse_manifest(MANIFEST, Path::new("manifest.json")).unwrap());
+    let fleet =
+        Fleet { schema: SCHEMA, plan, seed: 5, tasks: 3, jobs: vec![17], ..Fleet::default() };
+    run(&folder.path().join("nodes/a/17_0"), "a", 5);
+    run(&folder.path().join("nodes/b/17_1"), "b", 6);
+    (place, folder, fleet)
+}
+
+fn collected(folder: &FleetFolder, fleet: &Fleet, queue: &str) -> FleetJudgement {
+    collect(Some((folder, fleet)), &CopySources::default(), &Ok(queued(queue)))
+}
+
+fn whys(judgement: &FleetJudgement) -> Vec<(&str, &str)> {
+    judgement
+        .hosts
+        .iter()
+        .map(|host| (host.node.as_str(), host.why.as_deref().unwrap_or("")))
+        .collect()
 }
 
 #[test]
-fn resubmitting_a_task_does_not_undo_its_broken_promise() {
-    let place = tempfile::tempdir().unwrap();
-    let (folder, fleet) = resumed(&place.path().join("fleet"));
-    let slurm = Slurm::from_fleet(&fleet);
-    let state = TaskState { state: HostState::Ended, why: None, record: None, may_change: false };
-    let found = collect(&folder, &fleet, &[state], &slurm);
-    assert_eq!(found.verdict, Verdict::Broken, "{}", found.reason);
-    assert_eq!(found.hosts[0].broken_before, ["tasks/00/job-17/run"]);
-    assert!(found.reason.starts_with("broken on 1 of 1 host"), "{}", found.reason);
-    let promise = &found.trials[0].promises[0];
-    assert_eq!((found.trials[0].verdict, promise.verdict), (Verdict::Broken, Verdict::Broken));
-    assert_eq!(promise.hosts[0].node, "a (job 17)");
-    // Nor if the second run kept the promise.
-    let kept = FleetHost { verdict: Some(Verdict::Kept), ..found.hosts[0].clone() };
-    assert_eq!(conclude(&[kept], &[], &[]).0, Verdict::Broken);
+fn a_task_without_a_verdict_is_listed_with_the_reason_and_the_others_count() {
+    let (_place, folder, fleet) = fleet();
+    let judgement = collected(&folder, &fleet, "2|PENDING|Resources\n");
+    assert_eq!(whys(&judgement), [("a", ""), ("b", ""), ("task 2", "Resources")]);
+    assert_eq!(judgement.hosts[0].verdict, Some(Verdict::Void));
+    assert_eq!(judgement.hosts[2].state, HostState::Waiting);
+    assert_eq!((judgement.trials[0].hosts, judgement.restored), (2, Some(true)));
+    // Nobody says that a task is lost while Slurm is silent.
+    let silent = Err(Error::new("no answer"));
+    let judgement = collect(Some((&folder, &fleet)), &CopySources::default(), &silent);
+    assert_eq!(judgement.hosts[2].state, HostState::Waiting);
+
+    folder
+        .dir()
+        .replace("log/17_2.txt", b"first\nslurmstepd: error: node failed\n  hint: x\n")
+        .unwrap();
+    let errors = "{\"schema\": 1, \"code\": 4, \"errors\": [\"no disk\\n  hint: name one\"]}";
+    folder.dir().replace("nodes/b/17_1.json", errors.as_bytes()).unwrap();
+    let half = &VERDICT.as_bytes()[..VERDICT.len() / 2];
+    folder.dir().replace("nodes/b/17_1/verdict.json", half).unwrap();
+    let judgement = collected(&folder, &fleet, "");
+    assert_eq!(
+        whys(&judgement)[1..],
+        [("b", "no disk"), ("task 2", "slurmstepd: error: node failed")]
+    );
+    assert_eq!((judgement.hosts[1].code, judgement.hosts[1].state), (Some(4), HostState::Ended));
+    assert_eq!(judgement.hosts[2].state, HostState::Lost);
+    write(folder.dir(), &judgement).unwrap();
+    assert!(folder.dir().has_file("report.html"));
 }
 
-/// The run of one host has a verdict of more trials than any study.
+/// A later run of the same host undoes no broken promise.
 #[test]
-fn an_oversized_verdict_is_named_and_the_other_hosts_count() {
-    let place = tempfile::tempdir().unwrap();
-    let (folder, mut fleet) = resumed(&place.path().join("fleet"));
-    fleet.submissions.truncate(1);
-    fleet.submissions[0].tasks.push(1);
-    fleet.tasks.push(Task { node: "b".to_owned(), ..fleet.tasks[0].clone() });
-    let manifest = include_str!("../../../test-support/faults/one-cpu/manifest.json");
-    let mut found = judgement(4, Verdict::Kept, 100.0, 0.25);
-    for task in [0, 1] {
-        let run = FleetFolder::task_folder(task, 17).join("run");
-        folder.make_dir(&run).unwrap();
-        folder.write_text(&run.join("manifest.json"), manifest).unwrap();
-        folder.write_json(&run.join("verdict.json"), &found).unwrap();
-        let mut trial = found.trials[0].clone();
-        trial.promises.clear();
-        found.trials.extend((0..MOST_ENTRIES).map(|number| {
-            let factors = BTreeMap::from([("x".to_owned(), number.into())]);
-            TrialJudgement { factors, ..trial.clone() }
-        }));
-    }
-    let state = TaskState { state: HostState::Ended, why: None, record: None, may_change: false };
-    let states = [state.clone(), state];
-    let collected = collect(&folder, &fleet, &states, &Slurm::from_fleet(&fleet));
-    assert_eq!(collected.hosts[0].verdict, Some(Verdict::Kept), "{:?}", collected.hosts[0]);
-    assert_eq!(collected.hosts[1].verdict, None);
-    let why = collected.hosts[1].why.as_ref().unwrap();
-    assert!(why.contains("the runs of b in tasks/01 have more than 65536"), "{why}");
-    assert_eq!(collected.trials.len(), 1);
+fn the_first_verdict_of_a_host_counts() {
+    let (_place, folder, fleet) = fleet();
+    run(&folder.path().join("nodes/a/18_0"), "a", 5);
+    let judgement = collected(&folder, &fleet, "");
+    assert_eq!(judgement.hosts[0].run.as_deref(), Some("nodes/a/17_0"));
+    assert_eq!(judgement.trials[0].hosts, 2);
 }
 
-/// One task has many runs, and another one a few that are large together.
+/// A host, or another user who may write there, puts links in the place of what root reads.
 #[test]
-fn the_runs_of_one_task_share_one_limit() {
-    let place = tempfile::tempdir().unwrap();
-    let (folder, mut fleet) = resumed(&place.path().join("fleet"));
-    let (node, jobs) = ("b".to_owned(), 1000..1003);
-    fleet.tasks.push(Task { node: node.clone(), ..fleet.tasks[0].clone() });
-    fleet.tasks.push(Task { node: "c".to_owned(), ..fleet.tasks[0].clone() });
-    let submission =
-        |job, task| Submission { job, tasks: vec![task], ..fleet.submissions[0].clone() };
-    let many = (2000..2150).map(|job| submission(job, 0));
-    let large = jobs.clone().map(|job| submission(job, 1));
-    let submissions: Vec<_> = many.chain(large).chain([submission(5000, 2)]).collect();
-    let mut found = judgement(4, Verdict::Kept, 100.0, 0.25);
-    let manifest = include_str!("../../../test-support/faults/one-cpu/manifest.json");
-    let write = |task, job, found: &Judgement| {
-        let run = FleetFolder::task_folder(task, job).join("run");
-        folder.make_dir(&run).unwrap();
-        std::fs::write(folder.file(run.join("manifest.json")), manifest).unwrap();
-        std::fs::write(folder.file(run.join("verdict.json")), serde_json::to_vec(found).unwrap())
-            .unwrap();
-    };
-    (2000..2150).for_each(|job| write(0, job, &found));
-    write(2, 5000, &found);
-    found.trials[0].promises.clear();
-    found.trials = vec![found.trials[0].clone(); MOST_ENTRIES / 2 + 1];
-    jobs.for_each(|job| write(1, job, &found));
-    fleet.submissions = submissions;
-    let state = TaskState { state: HostState::Ended, why: None, record: None, may_change: false };
-    let collected = collect(&folder, &fleet, &vec![state; 3], &Slurm::from_fleet(&fleet));
-    let [many, large, other] = collected.hosts.as_slice() else { panic!("three hosts") };
-    assert_eq!((many.verdict, large.verdict, other.verdict), (None, None, Some(Verdict::Kept)));
-    let why = |host: &FleetHost| host.why.clone().unwrap();
-    assert!(why(many).starts_with("the runs of a in tasks/00 are more than 100"), "{}", why(many));
-    let expected = "the runs of b in tasks/01 have more than 65536 trials, promises and groups";
-    assert!(why(large).starts_with(expected), "{}", why(large));
-    assert!(why(large).ends_with("submit the study as a new fleet"), "{}", why(large));
-    assert_eq!(collected.verdict, Verdict::Undecided, "{}", collected.reason);
-}
-
-#[test]
-fn the_verdict_is_written_before_the_samples() {
-    let place = tempfile::tempdir().unwrap();
-    let (folder, fleet) = resumed(&place.path().join("fleet"));
-    let state = TaskState { state: HostState::Ended, why: None, record: None, may_change: false };
-    let found = collect(&folder, &fleet, &[state], &Slurm::from_fleet(&fleet));
-    folder.write_text(Path::new("samples"), "a file in the way").unwrap();
-    assert!(write(&folder, &found).is_err());
-    for name in ["fleet-verdict.json", "report.html"] {
-        assert!(folder.dir().has_file(name), "{name}");
+fn links_in_a_fleet_lead_nowhere() {
+    let (place, folder, fleet) = fleet();
+    let secret = place.path().join("secret");
+    run(&secret, "secret", 7);
+    let nodes = folder.path().join("nodes");
+    for linked in ["node", "run", "verdict.json", "manifest.json"] {
+        let dir = nodes.join("c");
+        let _ = fs::remove_dir_all(&dir);
+        match linked {
+            "node" => {
+                run(&place.path().join("other/17_2"), "c", 7);
+                symlink(place.path().join("other"), &dir).unwrap();
+            }
+            "run" => {
+                fs::create_dir(&dir).unwrap();
+                symlink(&secret, dir.join("17_2")).unwrap();
+            }
+            file => {
+                run(&dir.join("17_2"), "c", 7);
+                fs::remove_file(dir.join("17_2").join(file)).unwrap();
+                symlink(secret.join(file), dir.join("17_2").join(file)).unwrap();
+            }
+        }
+        let judgement = collected(&folder, &fleet, "");
+        assert_eq!(judgement.hosts.len(), 3, "{linked}");
+        assert_eq!(judgement.hosts[2].verdict, None, "{linked}: {:?}", judgement.hosts[2]);
+        if linked == "node" {
+            fs::remove_file(&dir).unwrap();
+        }
     }
 }
 
 #[test]
-fn promises_over_trials_of_different_hosts_are_undecided() {
-    let promise = SplitPromise {
-        measure: "io.bytes".to_owned(),
-        group: None,
-        is: "equal".to_owned(),
-        over: vec!["x".to_owned()],
-    };
-    let found = split_comparison(&promise);
-    assert_eq!(found.verdict, Verdict::Undecided);
-    let host = |node: &str, verdict, code| FleetHost {
-        task: 0,
-        node: node.to_owned(),
-        state: HostState::Ended,
-        why: None,
-        verdict: Some(verdict),
-        code: Some(code),
-        seed: 1,
-        slice: Some("1/2".to_owned()),
-        run: None,
-        broken_before: Vec::new(),
-        restored: Some(true),
-        restored_first: Vec::new(),
-        traits: BTreeMap::new(),
-    };
-    for (verdict, code, expected) in [
-        (Verdict::Kept, 0, Verdict::Undecided),
-        // Nothing is promised of a single trial.
-        (Verdict::Void, 0, Verdict::Undecided),
-        (Verdict::Void, 3, Verdict::Void),
-        (Verdict::Broken, 1, Verdict::Broken),
-    ] {
-        let hosts = [host("a", verdict, code), host("b", verdict, code)];
-        let (verdict, reason) = conclude(&hosts, std::slice::from_ref(&found), &[]);
-        assert_eq!(verdict, expected, "{reason}");
-        assert!(reason.contains("not judged across trials: `io.bytes` over x"), "{reason}");
-    }
+fn copies_are_judged_without_a_fleet_and_each_refused_folder_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let copies = place.path().join("copies");
+    run(&copies.join("x/deep/run"), "n1", 3);
+    run(&copies.join("y"), "n2", 4);
+    run(&copies.join("z-again"), "n1", 3);
+    run(&copies.join("half"), "n3", 4);
+    fs::write(copies.join("half/verdict.json"), "{").unwrap();
+    run(&copies.join("other"), "n4", 4);
+    let manifest = fs::read_to_string(copies.join("other/manifest.json")).unwrap();
+    let mut manifest: Value = serde_json::from_str(&manifest).unwrap();
+    manifest["study_text"] = "another study".into();
+    fs::write(copies.join("other/manifest.json"), manifest.to_string()).unwrap();
+    fs::create_dir(copies.join("torn")).unwrap();
+    fs::write(copies.join("torn/verdict.json"), VERDICT).unwrap();
+    symlink(copies.join("y"), copies.join("link")).unwrap();
+    // The first run decides the plan.
+    fs::rename(copies.join("x"), copies.join("a")).unwrap();
+
+    let sources = CopySources::open(&[copies.clone()]).unwrap();
+    let judgement = collect(None, &sources, &Ok(Queue::new()));
+    let nodes: Vec<_> =
+        judgement.hosts.iter().map(|host| (host.node.as_str(), host.verdict.is_some())).collect();
+    assert_eq!(nodes, [("n1", true), ("n3", false), ("n2", true)]);
+    let refused: Vec<_> = judgement
+        .not_available
+        .iter()
+        .map(|(what, why)| (what.rsplit('/').next().unwrap(), why.as_str()))
+        .collect();
+    let expected = [
+        ("link", "it is a link or a special file, and neither is followed"),
+        ("other", "it is a run of another plan: of another study, or with other options"),
+        ("torn", "it has no manifest.json"),
+        ("z-again", "n1 has a verdict already"),
+    ];
+    assert_eq!(refused, expected);
+    assert!(CopySources::open(&[place.path().join("nowhere")]).is_err());
+
+    // The same copies complete a fleet that was submitted.
+    let (_fleet, folder, fleet) = fleet();
+    run(&copies.join("late"), "c", 7);
+    let sources = CopySources::open(&[copies.join("late"), copies.join("y")]).unwrap();
+    let judgement = collect(Some((&folder, &fleet)), &sources, &Ok(Queue::new()));
+    assert!(judgement.hosts.iter().all(|host| host.verdict.is_some()), "{:?}", judgement.hosts);
+    let why = judgement.not_available.values().next().unwrap();
+    assert_eq!(why, "no task of this fleet has the seed 4");
 }

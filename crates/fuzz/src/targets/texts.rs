@@ -79,8 +79,10 @@ fn judged(groups: Vec<(String, Vec<(u64, f64)>)>) -> u64 {
 
 pub(super) fn slurm() -> Reader {
     Box::new(|bytes| {
-        let (nodes, tasks, job) = assay_fleet::parse_slurm_output(&String::from_utf8_lossy(bytes));
-        (nodes.min(9) * 100 + tasks.min(9) * 10 + usize::from(job.is_some())) as u64
+        let text = String::from_utf8_lossy(bytes);
+        let refused =
+            assay_fleet::parse_nodes(&text).iter().filter_map(assay_fleet::Node::refuses).count();
+        (refused.min(9) * 10 + assay_fleet::parse_queue(&text).len().min(9)) as u64
     })
 }
 

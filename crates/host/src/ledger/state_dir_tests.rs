@@ -138,15 +138,15 @@ fn files_open_to_others_are_restricted_to_their_owner() {
     let wide = |name: &str, mode| {
         fs::set_permissions(state.join(name), fs::Permissions::from_mode(mode)).unwrap();
     };
-    for name in ["lock", "fleet.lock"] {
+    for name in ["lock", "other.lock"] {
         fs::write(state.join(name), "").unwrap();
         wide(name, 0o644);
     }
     wide("", 0o755);
     wide("ledger", 0o755);
     let ledger = Ledger::begin(&state, "run").unwrap();
-    drop(super::lock_file(&super::private_state(&state).unwrap(), "fleet.lock").unwrap());
-    assert_eq!(["", "ledger", "lock", "fleet.lock"].map(mode), [0o700, 0o700, 0o600, 0o600]);
+    drop(super::lock_file(&super::private_state(&state).unwrap(), "other.lock").unwrap());
+    assert_eq!(["", "ledger", "lock", "other.lock"].map(mode), [0o700, 0o700, 0o600, 0o600]);
     assert!(ledger.finish().unwrap());
 }
 

@@ -71,7 +71,6 @@ struct ComparisonView {
     verdict: &'static str,
     mark: &'static str,
     /// Why no host can judge it; empty if hosts do.
-    reason: String,
     hosts: Vec<ResultRow>,
 }
 
@@ -156,7 +155,6 @@ fn comparison(judged: &FleetComparison) -> ComparisonView {
             judged.is,
             judged.over.join(", ")
         ),
-        reason: judged.reason.as_deref().map(wording::sentence).unwrap_or_default(),
         verdict: wording::verdict(judged.verdict),
         mark: wording::mark(judged.verdict),
         hosts: hosts.collect(),

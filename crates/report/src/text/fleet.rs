@@ -30,10 +30,7 @@ pub fn render(judgement: &FleetJudgement, width: usize, color: bool) -> String {
             .hosts
             .iter()
             .map(|host| format!("{} {}", host.node, wording::verdict(host.verdict)));
-        let of = match &comparison.reason {
-            Some(why) => format!("{}: {why}", wording::verdict(comparison.verdict)),
-            None => of.collect::<Vec<_>>().join(", "),
-        };
+        let of = of.collect::<Vec<_>>().join(", ");
         let over = comparison.over.join(", ");
         let text = format!("  {} over {over}: {of}", comparison.measure);
         lines.push(String::new());
@@ -59,14 +56,11 @@ pub fn hosts_text(hosts_of: &[FleetHost], width: usize, color: bool) -> String {
 
 fn hosts(hosts: &[FleetHost], width: usize, paint: Paint) -> Vec<String> {
     let rows: Vec<HostRow> = hosts.iter().map(HostRow::new).collect();
-    let mut table = Table::new(&rows)
+    let table = Table::new(&rows)
         .left("host", 0, |row| row.node.clone())
         .left("verdict", 0, |row| format!("{} {}", row.mark, row.word))
         .left("restored", 2, |row| row.restored.to_owned())
         .right("seed", 3, |row| row.seed.to_string());
-    if rows.iter().any(|row| row.slice.is_some()) {
-        table = table.left("part", 1, |row| row.slice.clone().unwrap_or_default());
-    }
     let mut lines = table.lines(width, paint);
     for row in &rows {
         if let Some(why) = &row.why {
@@ -145,7 +139,7 @@ mod tests {
             "gamma: its node failed",
             "kernel differs: 1 host: 6.1.0; beta: 6.12.0",
             "io.bytes proportional to io.weight, within 10 %",
-            "not available: Slurm's accounting: it is disabled",
+            "not available: folder /copies/x: it has no manifest.json",
         ] {
             assert!(text.contains(line), "`{line}` in\n{text}");
         }

@@ -124,17 +124,14 @@ pub(crate) fn fleet() -> FleetJudgement {
         verdict: run.map(|run| run.judgement.verdict),
         code: None,
         seed: 1 + task as u64,
-        slice: None,
-        run: Some(format!("tasks/{task:02}/job-17/run")),
-        broken_before: Vec::new(),
+        run: Some(format!("nodes/{node}/17_{task}")),
         restored: run.map(|_| true),
-        restored_first: Vec::new(),
         traits: run.map(|run| traits(&run.manifest)).unwrap_or_default(),
     };
     let ended = runs.iter().enumerate().map(|(task, (node, run))| host(task, node, Some(run)));
     let hosts: Vec<FleetHost> = ended.chain([host(3, "node4", None)]).collect();
     leave_open(&hosts, &mut trials, &mut comparisons);
-    let (verdict, reason) = conclude(&hosts, &comparisons, &verdicts);
+    let (verdict, reason) = conclude(&hosts, &verdicts);
     let manifest = &runs[0].1.manifest;
     FleetJudgement {
         schema: 1,
@@ -149,7 +146,8 @@ pub(crate) fn fleet() -> FleetJudgement {
         hosts,
         trials,
         comparisons,
-        not_available: [("Slurm's accounting".to_owned(), "it is disabled".to_owned())].into(),
+        not_available: [("folder /copies/x".to_owned(), "it has no manifest.json".to_owned())]
+            .into(),
     }
 }
 

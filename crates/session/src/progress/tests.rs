@@ -4,11 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use assay_fleet::{TaskState, Watcher};
 use assay_plan::RepeatId;
 use assay_run_folder::{Run, RunFolder};
 use assay_runner::Observer;
-use assay_verdict::HostState;
 
 use super::*;
 use crate::load::load;
@@ -117,28 +115,6 @@ fn a_frame_of_a_search_is_cut_to_the_width_and_escaped() {
     let frames = screen.take();
     assert_eq!(frames[0].chars().count(), STYLE.columns);
     assert!(!frames[0].contains('\u{1b}'), "{frames:?}");
-}
-
-#[test]
-fn a_fleet_shows_why_a_task_was_lost_and_counts_the_others() {
-    let task = |state, why: Option<&str>| TaskState {
-        state,
-        why: why.map(str::to_owned),
-        record: None,
-        may_change: false,
-    };
-    let screen = Recorder::new(true);
-    let mut view = FleetProgress::new(screen.clone());
-    let lost = task(HostState::Lost, Some("node failed"));
-    view.task("node1", &lost);
-    view.round(&[lost, task(HostState::Running, None), task(HostState::Ended, None)]);
-    assert_eq!(
-        screen.take(),
-        [
-            "> node1: lost: node failed",
-            "hosts [================        ] 0 waiting, 1 running, 1 ended, 1 lost"
-        ]
-    );
 }
 
 #[test]

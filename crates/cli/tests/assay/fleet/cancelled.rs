@@ -11,18 +11,15 @@ use crate::running::Ended;
 
 /// A fleet of two foreign jobs whose tasks have all ended.
 fn fleet(bench: &Bench) {
-    let job = |job: u64| json!({ "job": job, "tasks": [], "at": "", "script": "" });
     let document = json!({
-        "schema": 1, "assay": "", "program": "", "study": "", "title": "", "question": null,
-        "arguments": [], "command": [], "started_at": "", "slurm": "", "partition": null,
-        "time_limit_min": 1, "signal_ahead_s": 1, "tasks": [], "submissions": [job(17), job(18)],
+        "schema": 2, "assay": "", "study": "", "title": "", "question": null, "command": [],
+        "started_at": "", "plan": "", "seed": 1, "tasks": 0, "jobs": [17, 18],
     });
     fs::create_dir(bench.path("fleet")).unwrap();
     bench.write("fleet/fleet.json", &document.to_string());
     fs::create_dir(bench.path("bin")).unwrap();
     let called = bench.path("called").display().to_string();
     for (name, text) in [
-        ("sinfo", "echo slurm-wlm 22.05.8".to_owned()),
         ("scontrol", "exit 0".to_owned()),
         ("squeue", "exit 0".to_owned()),
         ("scancel", format!("echo \"$*\" >>'{called}'")),

@@ -1,4 +1,4 @@
-//! A Slurm cluster of four nodes on one host, as Debian packages it: munged, slurmctld and four slurmd on
+//! A Slurm cluster of two nodes on one host, as Debian packages it: munged, slurmctld and two slurmd on
 //! separate ports, with keys, configuration and state in a temporary folder.
 
 use std::fs::{self, File};
@@ -10,13 +10,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::kill;
-
 /// Number of nodes.
-const NODES: usize = 4;
+const NODES: usize = 2;
 
 const PROGRAMS: [&str; 5] = ["munged", "slurmctld", "slurmd", "sbatch", "squeue"];
 
@@ -24,8 +22,7 @@ const PROGRAMS: [&str; 5] = ["munged", "slurmctld", "slurmd", "sbatch", "squeue"
 pub(crate) struct Cluster {
     place: TempDir,
     munge: Child,
-    controller: Option<Child>,
-    nodes: Vec<Option<Child>>,
+    daemons: Vec<Child>,
 }
 
 impl Cluster {
@@ -45,12 +42,13 @@ impl Cluster {
         }
         let munge = start_munge(root);
         fs::write(root.join("slurm.conf"), configuration(root)).unwrap();
-        let mut cluster =
-            Self { place, munge, controller: None, nodes: (0..NODES).map(|_| None).collect() };
+        let mut cluster = Self { place, munge, daemons: Vec::new() };
         let controller = cluster.daemon("slurmctld", &["-c"], "slurmctld");
-        cluster.controller = Some(controller);
-        for node in 0..NODES {
-            cluster.start_node(node);
+        cluster.daemons.push(controller);
+        for node in 1..=NODES {
+            let name = format!("assay{node}");
+            let daemon = cluster.daemon("slurmd", &["-N", &name], &name);
+            cluster.daemons.push(daemon);
         }
         cluster.wait_until_idle();
         cluster
@@ -77,37 +75,8 @@ impl Cluster {
             .unwrap()
     }
 
-    /// Starts the daemon of a node, counted from 0.
-    pub(crate) fn start_node(&mut self, node: usize) {
-        let name = format!("assay{}", node + 1);
-        self.nodes[node] = Some(self.daemon("slurmd", &["-N", &name], &name));
-    }
-
-    /// Simulates a power cut: the node's daemon, the step that manages the task, the task, its run and all
-    /// workloads are gone at once, and nothing is restored.
-    pub(crate) fn kill_node(&mut self, node: usize, task: &Value) {
-        let task = u32::try_from(task["pid"].as_u64().unwrap()).unwrap();
-        if let Some(mut daemon) = self.nodes[node].take() {
-            daemon.kill().unwrap();
-            daemon.wait().unwrap();
-        }
-        kill(parent(task));
-        let name = format!("SLURMD_NODENAME=assay{}", node + 1);
-        let conf = self.configuration().display().to_string();
-        // Workloads may be started meanwhile, so repeat until none is left.
-        for _ in 0..50 {
-            let there = processes_with(&[&name, &conf]);
-            if there.is_empty() {
-                return;
-            }
-            there.into_iter().for_each(kill);
-            sleep(Duration::from_millis(20));
-        }
-        panic!("processes of the node are left");
-    }
-
     /// Waits until Slurm would give every node a job.
-    pub(crate) fn wait_until_idle(&self) {
+    fn wait_until_idle(&self) {
         let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             let states = self.ask("sinfo", &["--noheader", "--Node", "--format=%T"]);
@@ -122,18 +91,6 @@ impl Cluster {
     /// Waiting and running jobs, one per line.
     pub(crate) fn queued(&self) -> String {
         self.ask("squeue", &["--noheader"])
-    }
-
-    /// Submits a job that keeps a node busy until it is cancelled; returns its id.
-    pub(crate) fn occupy(&self, node: &str) -> String {
-        let node = format!("--nodelist={node}");
-        let words = ["--parsable", &node, "--output=/dev/null", "--wrap=sleep 3600"];
-        self.ask("sbatch", &words).trim().to_owned()
-    }
-
-    /// Cancels a job.
-    pub(crate) fn cancel(&self, job: &str) {
-        self.ask("scancel", &[job]);
     }
 
     fn ask(&self, program: &str, words: &[&str]) -> String {
@@ -159,8 +116,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let nodes = self.nodes.iter_mut().filter_map(Option::take);
-        for mut daemon in nodes.chain(self.controller.take()) {
+        for daemon in &mut self.daemons {
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
@@ -258,13 +214,6 @@ fn find(program: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// The parent of a process (proc_pid_stat(5): the second field behind the name).
-fn parent(id: u32) -> u32 {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
-    let (_, rest) = stat.rsplit_once(')').unwrap();
-    rest.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
-
 /// Processes whose environment contains all of these.
 fn processes_with(texts: &[&str]) -> Vec<u32> {
     let ids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
@@ -274,4 +223,11 @@ fn processes_with(texts: &[&str]) -> Vec<u32> {
         texts.iter().all(|text| environment.contains(text)).then_some(id)
     });
     ids.collect()
+}
+
+/// Kills a process that may be gone already.
+fn kill(id: u32) {
+    if let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
 }
