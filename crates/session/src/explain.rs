@@ -77,7 +77,8 @@ pub fn explain(
     }
     let facts = facts_for(context, &target.study)?;
     let plan_study = |study: &_| plan_for(context, study, &facts, 0);
-    let chosen = arms::Chooser::new(&target, &facts, options, &plan_study).choose()?;
+    let is_lab = context.guest.is_some();
+    let chosen = arms::Chooser::new(&target, &facts, options, is_lab, &plan_study).choose()?;
     let length = Length::new(options.rounds);
     observer.message(&announcement(&target, &chosen.trials, length));
     let plan = interleave(chosen.trials, length.with_fresh());

@@ -18,7 +18,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     what: "The scheduler counts a weight as often as the group has runnable threads, and not once for the group.",
     found_by: FoundBy::Suspicion,
     fingerprint: "`cgroup_mode` is not `smp` (on Linux 7.3 it is `concur`), groups have unequal numbers of threads, and shares are nearer to weight x min(threads, CPUs) than to the weights.",
-    confirm: "`cgroup_mode` smp, the law of older kernels: the error vanishes.",
+    confirm: "`cgroup_mode` smp, the law of older kernels: the error vanishes. `assay explain` sets it in a guest of the lab only, since the kernel patches its code for that; elsewhere the cause stays suspected.",
     tests: &["weight-mode"],
     effects: &[PredictedEffect {
         of: &["weight-mode"],

@@ -17,6 +17,15 @@ fn target(name: &str) -> Target {
 }
 
 fn choose(target: &Target, facts: &HostFacts, only: &[&str]) -> Result<Chosen, Error> {
+    choose_in(target, facts, only, false)
+}
+
+fn choose_in(
+    target: &Target,
+    facts: &HostFacts,
+    only: &[&str],
+    is_lab: bool,
+) -> Result<Chosen, Error> {
     let options = ExplainOptions {
         trial: None,
         at_most: None,
@@ -26,7 +35,7 @@ fn choose(target: &Target, facts: &HostFacts, only: &[&str]) -> Result<Chosen, E
         trust_run: true,
     };
     let plan = |study: &Study| assay_plan::plan(study, facts, 0);
-    Chooser::new(target, facts, &options, &plan).choose()
+    Chooser::new(target, facts, &options, is_lab, &plan).choose()
 }
 
 fn names(chosen: &Chosen) -> Vec<&str> {
@@ -198,4 +207,19 @@ fn a_host_that_cannot_repeat_the_trial_is_left_alone() {
 fn repeats_are_no_longer_than_ten_seconds_unless_requested() {
     let chosen = choose(&target("one-cpu"), &host(false), &[]).unwrap();
     assert!(chosen.trials[0].1.at_most <= DEFAULT_LENGTH);
+}
+
+#[test]
+fn the_mode_of_weights_is_switched_in_guests_of_the_lab_only() {
+    let target = suspected("C-WEIGHT-MODE");
+    let mut facts = host(false);
+    let concur = || Available::Value("concur".to_owned());
+    facts.weight_mode = concur();
+    facts.settings.insert(WEIGHT_MODE.to_owned(), concur());
+    let why = |is_lab| {
+        let chosen = choose_in(&target, &facts, &["weight-mode"], is_lab).unwrap();
+        chosen.arms.into_iter().nth(1).unwrap().trial.err()
+    };
+    assert!(why(false).is_some_and(|why| why.contains("assay lab exec")));
+    assert_eq!(why(true), None);
 }
