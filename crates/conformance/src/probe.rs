@@ -7,6 +7,7 @@
 
 mod arguments;
 mod breed;
+mod delegate;
 mod device;
 mod echo;
 mod fork;
@@ -39,6 +40,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "spin" => spin::run(&arguments, out),
         "storm" => storm::run(&arguments, out),
         "echo" => echo::run(out),
+        "delegate" => delegate::run(out),
         "fork" => fork::run(&arguments, out),
         "pages" => pages::run(&arguments, out),
         "realtime" => realtime::run(out),

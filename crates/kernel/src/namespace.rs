@@ -27,6 +27,11 @@ pub fn own_network() -> Result<(), Error> {
     unshare(libc::CLONE_NEWNET, "a network namespace")
 }
 
+/// Makes the group of the calling process the root of what it sees of cgroup v2 (cgroup_namespaces(7)).
+pub fn own_groups() -> Result<(), Error> {
+    unshare(libc::CLONE_NEWCGROUP, "a cgroup namespace")
+}
+
 /// The calling process's network namespace, for requests that refer to one by descriptor.
 pub fn network(root: &Root) -> Result<File, Error> {
     let path = Path::new("/proc/self/ns/net");
@@ -34,8 +39,8 @@ pub fn network(root: &Root) -> Result<File, Error> {
 }
 
 fn unshare(flags: i32, what: &str) -> Result<(), Error> {
-    // SAFETY: unshare(2) takes flags by value; neither flag used here affects memory or descriptors of
-    // this process.
+    // SAFETY: unshare(2) takes flags by value; no flag used here affects memory or descriptors of this
+    // process.
     if unsafe { libc::unshare(flags) } == 0 {
         return Ok(());
     }

@@ -1,5 +1,6 @@
 //! core: the `cgroup.*` files of v2, and the files of every v1 hierarchy.
 
+mod delegate;
 mod limits;
 mod threaded;
 mod v1;
@@ -20,6 +21,8 @@ const THREADS: Topic = v2("Documentation/admin-guide/cgroup-v2.rst, Threads");
 const EVENTS: Topic = v2("Documentation/admin-guide/cgroup-v2.rst, [Un]populated Notification");
 const PRESSURE: Topic = v2("Documentation/accounting/psi.rst, Monitoring for pressure thresholds")
     .needing(&[Need::V2, Need::Pressure, Need::File("cpu.pressure")]);
+const DELEGATION: Topic = v2("Documentation/admin-guide/cgroup-v2.rst, Delegation Containment")
+    .needing(&[Need::OnV2("pids"), Need::Root, Need::File("pids.max")]);
 const V1: Topic =
     Topic::new("core", "Documentation/admin-guide/cgroup-v1/cgroups.rst", &[Need::AnyV1]);
 
@@ -125,6 +128,16 @@ pub(super) const CASES: &[Case] = &[
         "Making a group threaded makes its parent a threaded domain, and is irreversible.",
         threaded::types,
     ),
+    THREADS.needing(&[Need::V2, Need::File("cgroup.kill")]).case(
+        "kill-of-a-threaded-group-fails",
+        "Writing cgroup.kill in a threaded group fails with EOPNOTSUPP and kills nobody.",
+        threaded::kill,
+    ),
+    THREADS.case(
+        "procs-of-a-threaded-group-take-whole-processes",
+        "Writing to cgroup.procs of a threaded group moves every thread of the process there.",
+        threaded::whole_process,
+    ),
     EVENTS.case(
         "events-wake-a-poller",
         "cgroup.events wakes a poller when populated changes, in both directions.",
@@ -145,6 +158,18 @@ pub(super) const CASES: &[Case] = &[
         "pressure-triggers-are-silent-without-pressure",
         "A trigger on cpu.pressure of a sleeping group wakes no poller.",
         wakes::no_pressure,
+    ),
+    DELEGATION.case(
+        "a-namespace-is-a-boundary",
+        "With nsdelegate, a process in a cgroup namespace cannot write to the limits of the namespace's root \
+         (EPERM) and cannot leave it (ENOENT).",
+        delegate::boundary,
+    ),
+    CORE.needing(&[Need::V2, Need::Pressure, Need::File("cgroup.pressure")]).case(
+        "pressure-that-is-off-is-not-counted",
+        "With cgroup.pressure 0 a group's stalls are not counted, those of groups below are, and with 1 \
+         they are counted again.",
+        wakes::pressure_off,
     ),
     V1.case(
         "v1-tasks-move-one-thread",

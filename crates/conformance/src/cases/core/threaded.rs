@@ -128,6 +128,39 @@ fn judge_types(types: &[String], reverted: Option<Errno>, procs_read: Option<Err
     Outcome::holds(right && reverted.is_some() && procs_read == Some(Errno::OPNOTSUPP), evidence)
 }
 
+/// What would reach a whole process is refused where only some of its threads may be.
+pub(super) fn kill(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let (mut probe, threads) = domain(fixture, "spin threads=2 duty=5")?;
+    fixture.write("d/t1", "cgroup.threads", &threads[0].to_string())?;
+    let refused = fixture.refusal("d/t1", "cgroup.kill", "1");
+    Ok(judge_kill(refused, probe.ended_within(fixture.time(0.3)).is_none()))
+}
+
+fn judge_kill(refused: Option<Errno>, lives: bool) -> Outcome {
+    let evidence = format!(
+        "cgroup.kill of a threaded group with one of two threads: {}; the process lives: {lives}",
+        errno_text(refused)
+    );
+    Outcome::holds(refused == Some(Errno::OPNOTSUPP) && lives, evidence)
+}
+
+pub(super) fn whole_process(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let (probe, threads) = domain(fixture, "spin threads=2 duty=5")?;
+    fixture.write("d/t1", "cgroup.threads", &threads[0].to_string())?;
+    fixture.write("d/t2", "cgroup.procs", &probe.pid().to_string())?;
+    let all = [probe.pid(), threads[0], threads[1]];
+    let groups = all.map(|tid| group_of(fixture, probe.pid(), tid));
+    Ok(judge_whole(&groups.into_iter().collect::<Result<Vec<String>, Error>>()?))
+}
+
+fn judge_whole(groups: &[String]) -> Outcome {
+    let evidence = format!(
+        "a process and its two threads, one of them elsewhere, after a write to cgroup.procs of t2: {}",
+        groups.join(", ")
+    );
+    Outcome::holds(groups == ["t2", "t2", "t2"], evidence)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +185,19 @@ mod tests {
         let (no, not) = (Some(Errno::INVAL), Some(Errno::OPNOTSUPP));
         assert_eq!(judge_types(&names, no, not).verdict, Verdict::Kept);
         assert_eq!(judge_types(&names, None, not).verdict, Verdict::Broken);
+    }
+
+    #[test]
+    fn killing_by_a_threaded_group_is_broken() {
+        assert_eq!(judge_kill(Some(Errno::OPNOTSUPP), true).verdict, Verdict::Kept);
+        assert_eq!(judge_kill(None, false).verdict, Verdict::Broken);
+        assert_eq!(judge_kill(Some(Errno::OPNOTSUPP), false).verdict, Verdict::Broken);
+    }
+
+    #[test]
+    fn a_thread_that_stays_behind_is_broken() {
+        let names = |names: [&str; 3]| names.map(str::to_owned);
+        assert_eq!(judge_whole(&names(["t2", "t2", "t2"])).verdict, Verdict::Kept);
+        assert_eq!(judge_whole(&names(["t2", "t1", "t2"])).verdict, Verdict::Broken);
     }
 }
