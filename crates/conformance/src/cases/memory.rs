@@ -142,6 +142,11 @@ pub(super) const CASES: &[Case] = &[
         "A group uses no more swap space than its limit, and is killed beyond that.",
         swap::is_bounded,
     ),
+    MEMORY.needing(&[Need::OnV2("memory"), Need::Swap, Need::File("memory.swap.high")]).case(
+        "swap-high-throttles-and-never-kills",
+        "A group above memory.swap.high is slowed down, and none of its processes is killed.",
+        swap::high,
+    ),
     MEMORY.needing(&[Need::OnV2("memory"), Need::Swap, Need::File("memory.zswap.max")]).case(
         "zswap-max-bounds-zswap",
         "With memory.zswap.max 0 no memory of a group is kept compressed.",
@@ -179,6 +184,15 @@ pub(super) const CASES: &[Case] = &[
             "peak-holds-the-maximum",
             "memory.peak (max_usage_in_bytes on v1) keeps the highest charge.",
             charge::peak,
+        ),
+    // Before Linux 6.12 the file was read-only.
+    MEMORY
+        .needing(&[Need::OnV2("memory"), Need::Kernel(6, 12), Need::File("memory.peak")])
+        .case(
+            "a-reset-of-peak-is-its-descriptors-own",
+            "A write to memory.peak resets it to the current charge for the same file descriptor, and for \
+             no other.",
+            charge::peak_reset,
         ),
     MEMORY.case(
         "charges-stay-when-a-process-moves",

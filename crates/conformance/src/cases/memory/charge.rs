@@ -1,5 +1,7 @@
 //! Memory charges: which group, how long, and what its counters show.
 
+use assay_kernel::poll_event::WakeFile;
+
 use super::hog::{MIB, cache, current, execute, mib};
 use crate::fixture::Fixture;
 use crate::outcome::{Outcome, Stop};
@@ -42,6 +44,31 @@ fn judge_peak(peak: u64, now: u64) -> Outcome {
         mib(peak)
     );
     Outcome::holds((48 * MIB..56 * MIB).contains(&peak) && now < 24 * MIB, evidence)
+}
+
+/// The maximum since a reset, which only its own descriptor sees.
+pub(super) fn peak_reset(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    fixture.make("a")?;
+    let mut probe = fixture.start("a", "memory")?;
+    execute(&mut probe, &format!("touch {}", 48 * MIB))?;
+    probe.send("drop");
+    probe.line()?;
+    let path = fixture.directory("a").join("memory.peak");
+    // Any text that is written resets it.
+    let mut own = WakeFile::trigger(fixture.root(), &path, "reset")?;
+    execute(&mut probe, &format!("touch {}", 8 * MIB))?;
+    let since = own.read()?.trim().parse().unwrap_or(0);
+    Ok(judge_reset(since, fixture.number("a", "memory.peak")?))
+}
+
+fn judge_reset(since: u64, ever: u64) -> Outcome {
+    let evidence = format!(
+        "48 MiB released, a reset, then 8 MiB allocated: {:.1} MiB by the descriptor of the reset, \
+         {:.1} MiB by another",
+        mib(since),
+        mib(ever)
+    );
+    Outcome::holds((8 * MIB..24 * MIB).contains(&since) && ever >= 48 * MIB, evidence)
 }
 
 /// Moves a process with all its memory to another group.
@@ -180,5 +207,12 @@ mod tests {
         assert_eq!(judge_nodes(33 * MIB, 33 * MIB).verdict, Verdict::Kept);
         assert_eq!(judge_nodes(16 * MIB, 33 * MIB).verdict, Verdict::Broken);
         assert_eq!(judge_nodes(32 * MIB, 33 * MIB).verdict, Verdict::Undecided);
+    }
+
+    #[test]
+    fn a_reset_that_others_see_or_that_does_nothing_is_broken() {
+        assert_eq!(judge_reset(10 * MIB, 50 * MIB).verdict, Verdict::Kept);
+        assert_eq!(judge_reset(50 * MIB, 50 * MIB).verdict, Verdict::Broken);
+        assert_eq!(judge_reset(10 * MIB, 10 * MIB).verdict, Verdict::Broken);
     }
 }

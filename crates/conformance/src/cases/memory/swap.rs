@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_kernel::Error;
 
-use super::hog::{MIB, execute, mib, oom_kills};
+use super::hog::{MIB, Progress, execute, mib, oom_kills};
 use crate::fixture::Fixture;
 use crate::outcome::{Outcome, Stop};
 
@@ -81,6 +81,62 @@ fn judge_bound(hog: &Swapped) -> Outcome {
     Outcome::holds(kept, hog.evidence())
 }
 
+/// A process that has filled its memory and swaps for a few seconds, with this memory.swap.high.
+#[derive(Debug, Clone, Copy)]
+struct Braked {
+    /// `None` if it was killed.
+    got: Option<Progress>,
+    /// `high` of memory.swap.events.
+    events: u64,
+}
+
+impl Braked {
+    fn new(fixture: &Fixture, group: &str, high: &str) -> Result<Self, Error> {
+        fixture.make(group)?;
+        fixture.write(group, "memory.max", &LIMIT.to_string())?;
+        fixture.write(group, "memory.swap.high", high)?;
+        let mut probe = fixture.start(group, "memory")?;
+        // What fits is as fast with every limit.
+        execute(&mut probe, &format!("touch {LIMIT}"))?;
+        let got = execute(&mut probe, &format!("touch {} 3", REQUESTED - LIMIT))?;
+        Ok(Self { got, events: fixture.keyed(group, "memory.swap.events", "high")? })
+    }
+
+    fn speed(&self) -> f64 {
+        self.got.map_or(0.0, |progress| progress.mib() / progress.seconds)
+    }
+}
+
+pub(super) fn high(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let free = Braked::new(fixture, "free", "max")?;
+    Ok(judge_high(&free, &Braked::new(fixture, "held", &MIB.to_string())?))
+}
+
+fn judge_high(free: &Braked, held: &Braked) -> Outcome {
+    let part = held.speed() / free.speed();
+    let outcome = if free.got.is_none() {
+        Outcome::void("the hog without a limit did not survive")
+    } else if held.got.is_none() {
+        Outcome::broken("memory.swap.high killed")
+    } else if held.events == 0 {
+        Outcome::broken("nothing was counted above memory.swap.high")
+    } else if part < 0.5 {
+        Outcome::kept(format!("{:.1} % of the unlimited speed", part * 100.0))
+    } else if part > 0.8 {
+        Outcome::broken("the hog was not slowed")
+    } else {
+        Outcome::undecided("the two speeds are too similar")
+    };
+    let shown = [("max", free), ("1 MiB", held)].map(|(high, hog)| {
+        format!(
+            "memory 32 MiB full, memory.swap.high {high}: {:.1} MiB/s; events high {}",
+            hog.speed(),
+            hog.events
+        )
+    });
+    shown.into_iter().fold(outcome, Outcome::with)
+}
+
 /// Peak zswap use of a group that swaps.
 fn zswapped(fixture: &Fixture, group: &str, most: &str) -> Result<u64, Error> {
     fixture.make(group)?;
@@ -143,5 +199,19 @@ mod tests {
         assert_eq!(judge_zswap(MIB, 0).verdict, Verdict::Kept);
         assert_eq!(judge_zswap(MIB, MIB).verdict, Verdict::Broken);
         assert_eq!(judge_zswap(0, 0).verdict, Verdict::Void);
+    }
+
+    #[test]
+    fn a_hog_above_swap_high_that_goes_on_as_before_or_dies_is_broken() {
+        let hog = |mib_a_second: u64, events| Braked {
+            got: Some(Progress { bytes: mib_a_second * MIB, seconds: 1.0 }),
+            events,
+        };
+        let free = hog(60, 0);
+        assert_eq!(judge_high(&free, &hog(6, 40)).verdict, Verdict::Kept);
+        assert_eq!(judge_high(&free, &hog(60, 40)).verdict, Verdict::Broken);
+        assert_eq!(judge_high(&free, &hog(6, 0)).verdict, Verdict::Broken);
+        assert_eq!(judge_high(&free, &Braked { got: None, events: 1 }).verdict, Verdict::Broken);
+        assert_eq!(judge_high(&Braked { got: None, ..free }, &free).verdict, Verdict::Void);
     }
 }
