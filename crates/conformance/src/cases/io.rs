@@ -1,6 +1,7 @@
 //! io (blkio on v1): caps, weights, classes and counters, on a disk created for the case.
 
 mod backlog;
+mod buffered;
 mod cap;
 mod class;
 mod cost;
@@ -40,6 +41,15 @@ const THROTTLE: Topic = IO.documented_in(
     "Documentation/admin-guide/cgroup-v2.rst, io.max; cgroup-v1/blkio-controller.rst, \
      Throttling/Upper limit policy",
 );
+/// "The io controller, in conjunction with the memory controller, implements control of page cache writeback IOs."
+const WRITEBACK: Topic =
+    IO.documented_in("Documentation/admin-guide/cgroup-v2.rst, Writeback").needing(&[
+        Need::OnV2("io"),
+        Need::OnV2("memory"),
+        Need::Root,
+        Need::Loop,
+        Need::File("io.max"),
+    ]);
 const BFQ: Topic =
     IO.documented_in("Documentation/block/bfq-iosched.rst, 4. BFQ group scheduling").needing(&[
         Need::Controller("io"),
@@ -63,6 +73,16 @@ pub(super) const CASES: &[Case] = &[
         "max-caps-bytes",
         "A group reads no more bytes per second than io.max allows.",
         cap::bytes,
+    ),
+    THROTTLE.case(
+        "max-caps-written-bytes",
+        "A group writes no more bytes per second, with direct I/O, than io.max allows.",
+        cap::written,
+    ),
+    WRITEBACK.case(
+        "max-caps-buffered-writes",
+        "What a group writes through the page cache reaches the disk no faster than io.max allows.",
+        buffered::caps,
     ),
     THROTTLE.case(
         "max-caps-requests",

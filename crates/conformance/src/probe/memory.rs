@@ -6,7 +6,9 @@
 //! - `again` writes once more to every page that it holds, and prints the same;
 //! - `drop` releases all memory and prints `dropped`;
 //! - `read BYTES FILE [OFFSET]` reads a part of a file, keeps it open, and prints `read BYTES
-//!   NANOSECONDS`. The page cache of a disk is dropped when its last user closes it.
+//!   NANOSECONDS`. The page cache of a disk is dropped when its last user closes it;
+//! - `write BYTES FILE` writes that much to its start, waits until it is on the disk, and prints `wrote BYTES
+//!   NANOSECONDS`.
 //!
 //! Pages are small, so that numbers change in steps of 4 KiB on every host.
 
@@ -15,7 +17,7 @@ use std::hint::black_box;
 use std::io::{BufRead, Read, Seek, SeekFrom, Write};
 use std::time::{Duration, Instant};
 
-use assay_kernel::affinity;
+use assay_kernel::{Root, affinity};
 
 use super::{Arguments, lifetime, print};
 
@@ -51,6 +53,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
             ["read", bytes, file, offset] => {
                 ("read", read(&mut files, file, number(offset)? as u64, number(bytes)?)?)
             }
+            ["write", bytes, file] => ("wrote", store(file, number(bytes)?)?),
             _ => return Err(format!("unknown probe command `{line}`")),
         };
         print(out, &format!("{verb} {bytes} {}", began.elapsed().as_nanos()))?;
@@ -103,6 +106,14 @@ fn read(files: &mut Vec<File>, file: &str, offset: u64, bytes: usize) -> Result<
     Ok(done)
 }
 
+fn store(file: &str, bytes: usize) -> Result<usize, String> {
+    let wrong = |cause: std::io::Error| format!("{file}: {cause}");
+    let disk = File::open(file).map_err(wrong)?;
+    Root::real().write(file, &"1".repeat(bytes)).map_err(|error| error.to_string())?;
+    disk.sync_all().map_err(wrong)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,5 +135,12 @@ mod tests {
         assert_eq!(read(&mut files, path, 0, 1 << 20), Ok(300_000));
         assert_eq!(read(&mut files, path, 299_000, 4096), Ok(1000));
         assert!(read(&mut files, "/nonexistent/file", 0, 1).unwrap_err().contains("nonexistent"));
+    }
+
+    #[test]
+    fn as_much_as_asked_for_is_written() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(store(file.path().to_str().unwrap(), 5000), Ok(5000));
+        assert_eq!(std::fs::read(file.path()).unwrap(), vec![b'1'; 5000]);
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Cap {
     /// The v1 file.
     file: &'static str,
     limit: u64,
-    /// Cost of one block read.
+    /// Cost of one block.
     block: u64,
     words: &'static str,
 }
@@ -27,6 +27,13 @@ pub(super) const BYTES: Cap = Cap {
     limit: 1 << 20,
     block: 32 << 10,
     words: "block=32768 depth=2",
+};
+const WRITTEN: Cap = Cap {
+    key: "wbps",
+    file: "blkio.throttle.write_bps_device",
+    limit: 1 << 20,
+    block: 32 << 10,
+    words: "block=32768 depth=2 write=1",
 };
 const REQUESTS: Cap = Cap {
     key: "riops",
@@ -99,6 +106,10 @@ pub(super) fn two_readers(
 
 pub(super) fn bytes(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     two(fixture, BYTES, |capped, free| judge(capped, free, "1 MiB/s"))
+}
+
+pub(super) fn written(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    two(fixture, WRITTEN, |capped, free| judge(capped, free, "1 MiB/s of writes"))
 }
 
 pub(super) fn requests(fixture: &mut Fixture) -> Result<Outcome, Stop> {
