@@ -70,6 +70,19 @@ pub(super) const CASES: &[Case] = &[
         "The scheduler does not move threads between CPUs of an isolated partition.",
         partition::isolated,
     ),
+    PARTITIONS
+        .needing(&[
+            Need::OnV2("cpuset"),
+            Need::Root,
+            Need::Cpus(2),
+            Need::File("cpuset.cpus.exclusive"),
+        ])
+        .case(
+            "a-remote-partition-needs-exclusive-cpus",
+            "A group below one that is no partition becomes a partition root if all groups above hand its \
+             CPUs down in cpuset.cpus.exclusive, and only then.",
+            partition::remote,
+        ),
     PARTITIONS.needing(&[Need::OnV2("cpuset"), Need::File("cpuset.cpus.exclusive")]).case(
         "exclusive-cpus-are-refused-to-siblings",
         "A CPU in one group's cpuset.cpus.exclusive is refused in its sibling's.",

@@ -20,14 +20,14 @@ fn with_partition(fixture: &Fixture, kind: &str) -> Result<(String, Vec<u16>, Ve
     let inside = fixture.start("a", "echo")?;
     let state = fixture.read("", "cpuset.cpus.partition")?;
     let cpus = (affinity::allowed_cpus(inside.pid())?, affinity::allowed_cpus(outside.pid())?);
-    dissolve(fixture, &[cpu])?;
+    dissolve(fixture, "", &[cpu])?;
     Ok((state, cpus.0, cpus.1))
 }
 
-/// Gives the CPUs of the case's partition back before its groups are removed. Before `cpuset_css_killed` (kernel/cgroup/cpuset.c; 6.12.117 has it, 6.1.192
+/// Gives the CPUs of a partition of the case back before its groups are removed. Before `cpuset_css_killed` (kernel/cgroup/cpuset.c; 6.12.117 has it, 6.1.192
 /// not) the kernel does so some time after rmdir (`cpuset_css_offline`), when the next case may have begun.
-fn dissolve(fixture: &Fixture, cpus: &[u16]) -> Result<(), Error> {
-    fixture.write("", "cpuset.cpus.partition", "member")?;
+fn dissolve(fixture: &Fixture, group: &str, cpus: &[u16]) -> Result<(), Error> {
+    fixture.write(group, "cpuset.cpus.partition", "member")?;
     let directory = fixture.directory("");
     let Some(above) = directory.parent() else { return Ok(()) };
     let is_back = || -> Result<bool, Error> {
@@ -71,13 +71,13 @@ pub(super) fn isolated(fixture: &mut Fixture) -> Result<Outcome, Stop> {
         fixture.write("", "cpuset.cpus.partition", kind)?;
         let state = fixture.read("", "cpuset.cpus.partition")?;
         if state != kind {
-            dissolve(fixture, pair)?;
+            dissolve(fixture, "", pair)?;
             let why = format!("the kernel did not create the partition: `{state}`");
             return Ok(Outcome::void(why));
         }
         spread.push(cpus_used(fixture, pair[0])?);
     }
-    dissolve(fixture, pair)?;
+    dissolve(fixture, "", pair)?;
     Ok(judge_isolated(spread[0], spread[1]))
 }
 
@@ -99,6 +99,40 @@ fn judge_isolated(balanced: f64, isolated: f64) -> Outcome {
             .with(evidence);
     }
     Outcome::holds(isolated < 1.15, evidence)
+}
+
+/// A partition root whose parent is none. It needs its CPUs in `cpuset.cpus.exclusive` of all groups above.
+pub(super) fn remote(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let cpu = fixture.cpu();
+    let set = |file: &str| {
+        ["", "a", "a/b"].iter().try_for_each(|group| fixture.write(group, file, &cpu.to_string()))
+    };
+    let become_root = || -> Result<String, Error> {
+        fixture.write("a/b", "cpuset.cpus.partition", "root")?;
+        fixture.read("a/b", "cpuset.cpus.partition")
+    };
+    let outside = fixture.start_outside("echo")?;
+    fixture.make_parent("a")?;
+    fixture.make("a/b")?;
+    set("cpuset.cpus")?;
+    let without = become_root()?;
+    fixture.write("a/b", "cpuset.cpus.partition", "member")?;
+    set("cpuset.cpus.exclusive")?;
+    let state = become_root()?;
+    let inside = fixture.start("a/b", "echo")?;
+    let cpus = (affinity::allowed_cpus(inside.pid())?, affinity::allowed_cpus(outside.pid())?);
+    dissolve(fixture, "a/b", &[cpu])?;
+    Ok(judge_remote(cpu, &without, &(state, cpus.0, cpus.1)))
+}
+
+fn judge_remote(cpu: u16, without: &str, partition: &(String, Vec<u16>, Vec<u16>)) -> Outcome {
+    let (state, inside, outside) = partition;
+    let evidence = format!(
+        "CPU {cpu} for a group below a member: `{without}` without cpuset.cpus.exclusive, `{state}` with it; a \
+         process inside may use {inside:?}, one outside {outside:?}"
+    );
+    let right = without.starts_with("root invalid") && state == "root";
+    Outcome::holds(right && inside == &[cpu] && !outside.contains(&cpu), evidence)
 }
 
 pub(super) fn exclusive(fixture: &mut Fixture) -> Result<Outcome, Stop> {
@@ -176,5 +210,15 @@ mod tests {
     fn sharing_an_exclusive_cpu_is_broken() {
         assert_eq!(judge_exclusive(None, Some(Errno::INVAL)).verdict, Verdict::Kept);
         assert_eq!(judge_exclusive(None, None).verdict, Verdict::Broken);
+    }
+
+    #[test]
+    fn a_remote_partition_without_exclusive_cpus_or_that_shares_them_is_broken() {
+        let of = |state: &str, outside: &[u16]| (state.to_owned(), vec![1], outside.to_vec());
+        let judge = |without, partition| judge_remote(1, without, &partition).verdict;
+        assert_eq!(judge("root invalid (x)", of("root", &[0])), Verdict::Kept);
+        assert_eq!(judge("root", of("root", &[0])), Verdict::Broken);
+        assert_eq!(judge("root invalid (x)", of("root invalid (x)", &[0, 1])), Verdict::Broken);
+        assert_eq!(judge("root invalid (x)", of("root", &[0, 1])), Verdict::Broken);
     }
 }
