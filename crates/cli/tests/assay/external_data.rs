@@ -92,7 +92,7 @@ fn a_table_over_time_is_judged_and_a_bad_one_named_with_its_line() {
             weights.as_ref(),
         ])
     };
-    judge("2,5").assert_code(3);
+    judge("2:5").assert_code(3);
     judge("5,2").assert_code(1);
     let bad = bench.write("bad.csv", "group,time,amount\nlight,1,fast\n");
     let refused = bench.assay([

@@ -23,9 +23,9 @@ pub(crate) struct ExternalDataArguments {
     /// Table with the columns group, time (s), and amount or total
     #[arg(long, value_name = "FILE", conflicts_with_all = ["run", "fio", "bw_log"], requires = "weights")]
     csv: Option<PathBuf>,
-    /// Weight of each group, in the order of the files, jobs, or first rows
-    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = weight, conflicts_with = "run")]
-    weights: Vec<f64>,
+    /// Weight of each group, e.g. `1:2`, in the order of the files, jobs, or first rows
+    #[arg(long, value_name = "W:W", value_parser = weights, conflicts_with = "run")]
+    weights: Option<Weights>,
     /// Margin: allowed deviation of a share, relative to the promised share
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = margin, conflicts_with = "run")]
     within: f64,
@@ -42,9 +42,13 @@ const QUANTITIES: [(&str, Quantity, &str); 2] = [
     ("ios", Quantity::Ios, "Requests read and written"),
 ];
 
-fn weight(text: &str) -> Result<f64, String> {
+/// One value for clap, which takes a list for several.
+type Weights = Vec<f64>;
+
+fn weights(text: &str) -> Result<Weights, String> {
     let above_0 = (Bound::Excluded(0.0), Bound::Excluded(f64::INFINITY));
-    number_in(text, above_0, "a weight must be a number above 0")
+    let weight = |text| number_in(text, above_0, "a weight must be a number above 0");
+    text.split([':', ',']).map(weight).collect()
 }
 
 /// Reads the files, judges, shows.
@@ -80,7 +84,7 @@ fn files(arguments: &ExternalDataArguments) -> ExternalFiles {
     ExternalFiles {
         numbers,
         quantity: arguments.measure,
-        weights: arguments.weights.clone(),
+        weights: arguments.weights.clone().unwrap_or_default(),
         within: arguments.within,
         confidence: arguments.confidence,
     }
