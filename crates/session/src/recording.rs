@@ -96,6 +96,7 @@ fn prepare_recording(
     options: &RecordingOptions,
 ) -> Result<SampleRequest, Error> {
     let facts = gather(&context.root).map_err(Error::host)?;
+    options.target.check(&context.root, &facts).map_err(Error::usage)?;
     let now = Timestamp::now();
     let stamp = now.strftime("%Y%m%dT%H%M%SZ");
     let default = || PathBuf::from("runs").join(format!("{stamp}-sample"));

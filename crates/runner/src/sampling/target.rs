@@ -51,6 +51,14 @@ impl FollowTarget {
         }
     }
 
+    /// Fails if there is no such process or group.
+    ///
+    /// # Errors
+    /// Its name, with a hint.
+    pub fn check(&self, root: &Root, facts: &HostFacts) -> Result<(), Error> {
+        self.targets(root, facts).map(drop)
+    }
+
     /// Everything that is sampled. Fails if there is no such process or group.
     pub(super) fn targets(&self, root: &Root, facts: &HostFacts) -> Result<Targets, Error> {
         let disks = facts.disks.iter().filter(|disk| disk.size.get() > 0);
