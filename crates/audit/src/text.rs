@@ -88,7 +88,7 @@ fn of_codes(page: &mut String, findings: &[&Finding], all: bool) {
             let _ = writeln!(page, "  ... and {} more {code} (--all)", same.len() - shown);
         }
         if let Some(first) = same.first() {
-            let _ = writeln!(page, "      what to do: {}", first.remedy);
+            let _ = writeln!(page, "      hint: {}", first.remedy);
         }
     }
 }

@@ -41,7 +41,7 @@ pub fn host_text(
         let mark = if need.met { "yes" } else { "NO" };
         lines.push(format!("  {mark:<4} {:<34} {}", need.what, need.observed));
         if let (false, Some(remedy)) = (need.met, &need.remedy) {
-            lines.push(format!("       remedy: {remedy}"));
+            lines.push(format!("       hint: {remedy}"));
         }
     }
     lines.join("\n")

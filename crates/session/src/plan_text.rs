@@ -49,7 +49,7 @@ pub fn plan_text(loaded: &Loaded, plan: &Plan) -> String {
         lines.push("what this host cannot do".to_owned());
         for refusal in &plan.refusals {
             lines.push(format!("  {}", refusal.what));
-            lines.push(format!("    remedy: {}", refusal.remedy));
+            lines.push(format!("    hint: {}", refusal.remedy));
         }
     }
     lines.join("\n")

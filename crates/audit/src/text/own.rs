@@ -47,7 +47,7 @@ pub fn own(own: &Own) -> String {
         page.push_str("\nFOUND\n");
         for finding in &own.findings {
             line(&mut page, finding);
-            let _ = writeln!(page, "      what to do: {}", finding.remedy);
+            let _ = writeln!(page, "      hint: {}", finding.remedy);
         }
     }
     section(&mut page, "NOT LOOKED AT", &own.not_looked_at);
