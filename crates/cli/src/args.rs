@@ -80,7 +80,9 @@ pub(crate) enum Command {
     Schema,
     /// Test whether the kernel behaves as documented
     ///
-    /// One small real case for each behaviour, judged by its effect.
+    /// One small real case for each behaviour, judged by its effect. Not for production hosts: on some
+    /// kernels two cases leave all other work on two CPUs without CPU time for a second, and on Linux
+    /// 7.3 two change for some seconds how the whole machine divides CPU time.
     Conform(command::conform::ConformArguments),
     /// Test several kernels with the same cases
     ///
