@@ -78,6 +78,8 @@ image:
 # The docs as one book, if mdbook is installed; they can be read without it.
 book:
 	@command -v mdbook >/dev/null || { echo "error: no mdbook; docs/README.md has the same pages" >&2; exit 1; }
+	{ printf '# Summary\n\n[Documentation](README.md)\n'; \
+	  grep -oE '^## .*|\[[^]]+\]\([a-zA-Z0-9/-]+\.md\)' docs/README.md | sed -E 's/^## (.*)/\n# \1\n/; s/^\[/- [/'; } >docs/SUMMARY.md
 	mdbook build docs
 
 build:
