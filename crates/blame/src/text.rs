@@ -75,7 +75,16 @@ fn write_parts(out: &mut String, parts: &[Part]) -> std::fmt::Result {
 
 fn write_check(out: &mut String, answer: &Answer) -> std::fmt::Result {
     match (answer.verdict, &answer.reason, answer.difference_percent) {
-        (Verdict::Void, Some(reason), _) => writeln!(out, "void: {reason}"),
+        (Verdict::Void, Some(reason), _) => {
+            writeln!(out, "void: {reason}")?;
+            match answer.events.unseen_waits {
+                0 => Ok(()),
+                unseen => writeln!(
+                    out,
+                    "  hint: the kernel did not show how {unseen} waits began; some virtual machines hide switches of process 1"
+                ),
+            }
+        }
         (_, _, Some(percent)) => writeln!(
             out,
             "the kernel counted {} of waiting that is over (run_delay): {percent:+.3} % off",
@@ -226,7 +235,10 @@ mod tests {
 
     #[test]
     fn a_void_answer_says_so_with_both_sums() {
-        let text = text(&answer(2_000_000_000));
+        let mut answer = answer(2_000_000_000);
+        answer.events.unseen_waits = 10;
+        let text = text(&answer);
+        assert!(text.contains("how 10 waits began"), "{text}");
         assert!(
             text.contains(
                 "void: the parts sum up to 1.000000 s, and the kernel counted 2.000000 s"
