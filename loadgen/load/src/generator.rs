@@ -28,7 +28,8 @@ pub trait Generator: Args {
         Ok(None)
     }
 
-    /// Runs the load to its end and validates it.
+    /// Runs the load to its end and validates it. Calls `shared.ready()` exactly once, before the first
+    /// operation that counts. With a duration, SIGINT ends it early with a report of the results so far.
     fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure>;
 }
 
