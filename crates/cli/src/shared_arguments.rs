@@ -93,7 +93,8 @@ impl StudyArguments {
 pub(crate) struct Weights(Vec<u32>);
 
 fn weights(text: &str) -> Result<Weights, String> {
-    let weights: Option<Vec<u32>> = text.split([':', ',']).map(|word| word.trim().parse().ok()).collect();
+    let weights: Option<Vec<u32>> =
+        text.split([':', ',']).map(|word| word.trim().parse().ok()).collect();
     let positive = weights.filter(|weights| weights.iter().all(|weight| *weight > 0));
     positive.map(Weights).ok_or_else(|| "write whole numbers from 1, such as `1:3:5`".to_owned())
 }

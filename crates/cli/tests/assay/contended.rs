@@ -206,7 +206,7 @@ fn an_interrupted_watch_still_answers() {
     let mut command = bench.program();
     command.args(["audit", "--for", "600s"]);
     let run = Running::start(command, bench.folder(), bench.out());
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(Duration::from_secs(2));
     run.signal(rustix::process::Signal::INT);
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(130);
