@@ -146,7 +146,7 @@ fn copies_are_judged_without_a_fleet_and_each_refused_folder_is_named() {
     // The first run decides the plan.
     fs::rename(copies.join("x"), copies.join("a")).unwrap();
 
-    let sources = CopySources::open(&[copies.clone()]).unwrap();
+    let sources = CopySources::open(std::slice::from_ref(&copies)).unwrap();
     let judgement = collect(None, &sources, &Ok(Queue::new()));
     let nodes: Vec<_> =
         judgement.hosts.iter().map(|host| (host.node.as_str(), host.verdict.is_some())).collect();
