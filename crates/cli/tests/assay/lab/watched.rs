@@ -4,10 +4,10 @@
 use serde_json::Value;
 
 use super::guest::{on_v1, on_v2};
-use super::shared::{ARGUMENTS, Visit, visit};
+use super::shared::Visit;
 
-/// Functions of a guest's script for parts that watch.
-pub(super) const WATCH: &str = r#"
+/// Parts of a guest's script about waiting for a CPU.
+pub(super) const BLAME: &str = r#"
 valid() { # a command, up to three times: a machine that waits for its host itself leaves some answers void
     for _ in 1 2 3; do
         "$@" >/run/answer
@@ -27,10 +27,6 @@ beside() { # a command in a group of its own, with a state of its own: one state
 await() { # a file that must exist, within two minutes
     for _ in $(seq 120); do [ -e "$1" ] && break; sleep 1; done
 }
-"#;
-
-/// Parts about waiting for a CPU, after [`WATCH`].
-pub(super) const BLAME: &str = r#"
 spin='timeout 4 taskset -c 0 sh -c "while :; do :; done"'
 blame quota --set cpu.max='30000 100000' -- sh -c "$spin; true"
 blame threads -- sh -c "$spin & $spin & $spin & wait"
@@ -40,7 +36,7 @@ blame beside -- sh -c "$spin; true"
 touch /run/enough; wait
 "#;
 
-/// Parts of a guest's script about the requests of the disk `$disk` and the contention of two groups, after [`WATCH`].
+/// Parts of a guest's script about the requests of the disk `$disk` and the contention of two groups, after [`BLAME`].
 pub(super) const CONTENDED: &str = r#"
 beside -- fio --name=reader --filename="$disk" --rw=randread --bs=4k --direct=1 --ioengine=libaio \
     --iodepth=8 --thread --time_based --runtime=300
@@ -152,40 +148,4 @@ fn assert_contention_is_seen(guest: &Visit) {
 fn contention_is_seen_on_linux_6_1_with_v1() {
     let Some(guest) = on_v1("contention on 6.1") else { return };
     assert_contention_is_seen(&guest);
-}
-
-#[test]
-fn requests_are_followed_on_linux_6_12_with_v2() {
-    let Some(guest) = on_v2("requests on 6.12") else { return };
-    assert_requests_followed(&guest);
-}
-
-#[test]
-fn contention_is_seen_on_linux_6_12_with_v2() {
-    let Some(guest) = on_v2("contention on 6.12") else { return };
-    assert_contention_is_seen(&guest);
-}
-
-/// Every program on a kernel that is newer than the host's, in a guest of its own: its types and the places where it is attached
-/// have changed there.
-fn assert_all_programs_hold(kernel: &str) {
-    const TRUTHS: &str = "part truths sh $scripts/../crates/sample/tests/guest/truths.sh $assay\n";
-    let options = [["--cgroup", "v2"], ["--disk", "null_blk:iops=2000,depth=4,size=64MiB"]];
-    let script = format!("{ARGUMENTS}disk=$ASSAY_LAB_DISK_1\n{WATCH}{TRUTHS}{CONTENDED}");
-    let test = format!("eBPF programs on {kernel}");
-    let Some(guest) = visit(kernel, &test, kernel, options.as_flattened(), &script) else { return };
-    let truths = guest.part("truths");
-    assert_eq!(truths.code, 0, "{}\n{}", truths.text, truths.said);
-    assert_requests_followed(&guest);
-    assert_contention_is_seen(&guest);
-}
-
-#[test]
-fn all_programs_hold_on_linux_7_2_with_v2() {
-    assert_all_programs_hold("debian-7.2");
-}
-
-#[test]
-fn all_programs_hold_on_linux_7_3_with_v2() {
-    assert_all_programs_hold("debian-7.3");
 }
