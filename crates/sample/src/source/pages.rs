@@ -57,8 +57,6 @@ const MOST: usize = 64;
 /// Period of rereading mappings, which are also reread when the size of the address space has changed.
 const MAPS_NS: u64 = 5_000_000_000;
 
-/// /proc gives times in ticks of 10 ms (USER_HZ).
-
 /// Drawn pages, by node.
 type DrawnPages = Result<BTreeMap<u16, u64>, Error>;
 
