@@ -15,7 +15,7 @@ use assay_sample::requests::{IoHierarchy, RequestWatch};
 use assay_test_support::{HostLock, Need, TestLoop, host_alone};
 
 /// How long requests are watched.
-const LENGTH: Duration = Duration::from_millis(1500);
+const LENGTH: Duration = Duration::from_secs(3);
 
 /// A group of the test: its name, its weight, and how many requests it keeps outstanding.
 type Reader = (&'static str, u32, u32);

@@ -17,7 +17,7 @@ use assay_sample::waits::{CpuHierarchy, WaitWatch};
 use assay_test_support::{HostLock, Need, host_alone, skip};
 
 /// How long groups are watched.
-const LENGTH: Duration = Duration::from_millis(1500);
+const LENGTH: Duration = Duration::from_secs(3);
 
 fn lock(test: &str) -> Option<HostLock> {
     host_alone(test, &[Need::Controller("cpu")])

@@ -18,7 +18,7 @@ use common::{HEAVY, lock, request};
 const MARGIN: f64 = 2.0;
 
 /// How long a group is watched.
-const LENGTH: Duration = Duration::from_millis(2500);
+const LENGTH: Duration = Duration::from_secs(4);
 
 /// Threads that compute for a while, on one CPU.
 fn spin(threads: usize, cpu: &str, length: Duration) -> String {

@@ -12,7 +12,7 @@ const NEEDS: [Need; 2] = [Need::Tool("fio"), Need::Controller("cpu")];
 /// Two groups that compute on CPU 0; memory that names a node, huge pages that are off.
 fn study(cpus: &str, memory: &str) -> String {
     format!(
-        "title = \"Places in a test\"\n[design]\nrepeats = 4\nat_most = \"1500 ms\"\n[[groups]]\n\
+        "title = \"Places in a test\"\n[design]\nrepeats = 4\nat_most = \"4 s\"\n[[groups]]\n\
          name = \"task\"\ncount = 2\nrun = \"compute\"\n\
          place = {{ cpus = \"{cpus}\", memory = \"{memory}\", huge_pages = \"never\" }}\n\
          [workloads.compute]\nuse = \"fio\"\nargs = {{ ioengine = \"cpuio\", cpuload = 100 }}\n\
