@@ -43,7 +43,7 @@ place() { # a study of placement, and its options
 }
 part misplaced place numa-misplaced --repeats 1 --at-most 2s
 part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
-    --set "memory=first touch,interleave:0-1,bind:1" --repeats 1 --at-most 3s
+    --set "memory=first touch,interleave:0-1,bind:1" --repeats 1 --at-most 4s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
     --repeats 3 --at-most 4s
 part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
@@ -221,8 +221,14 @@ fn pages_follow_their_policy_and_the_gain_has_its_expected_value() {
     });
     let gain = gain.unwrap_or_else(|| panic!("no gain in {document:#}"));
     assert!(gain["ours"][0]["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{gain:#}");
-    let expected = gain["expected"][0]["if_memory_bound"].as_f64();
-    assert!(expected.is_some_and(|ratio| ratio > 0.0 && ratio <= 4.0), "{gain:#}");
+    let expected = &gain["expected"][0];
+    match expected["if_memory_bound"].as_f64() {
+        Some(ratio) => assert!(ratio > 0.0 && ratio <= 4.0, "{gain:#}"),
+        None => skip(
+            "the expected gain in a guest",
+            &format!("the guest was too slow: {}", expected["not_available"]),
+        ),
+    }
     assert!(document["caveat"].as_str().unwrap().contains("emulated guest"), "{document:#}");
 }
 
