@@ -1,31 +1,7 @@
 //! The export tables with their columns and units: the contract with notebooks. A test keeps
 //! docs/exporting.md in sync.
 
-/// Type of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Text (Parquet: UTF8).
-    Text,
-    /// Unsigned integers (UINT64).
-    Whole,
-    /// Floating-point numbers (DOUBLE).
-    Number,
-    /// Booleans (BOOLEAN).
-    Flag,
-}
-
-impl Kind {
-    /// Its name in docs/exporting.md.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Whole => "uint64",
-            Self::Number => "double",
-            Self::Flag => "boolean",
-        }
-    }
-}
+use assay_run_folder::Kind;
 
 /// One column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! Follows a running run by reading its folder while it is written.
 //!
 //! No lock is held and the run is not involved: its sample streams are append-only, and the
-//! follower reads only complete batches. When a stream is converted to Parquet its file is removed,
-//! but stays readable through an open descriptor. At most one batch and the incomplete tail of each
-//! stream are in memory.
+//! follower reads only whole lines. When a stream is converted to Parquet its file is removed,
+//! but stays readable through an open descriptor. At most a megabyte of one stream is in memory.
 //!
 //! The folder is opened once: if its name comes to refer to another folder or to a link, that is not
 //! read.
@@ -34,11 +33,6 @@ const MAX_EVENT: usize = 1 << 20;
 /// descriptor.
 const MAX_FILES: usize = 1 << 17;
 const MAX_SOURCES: usize = 256;
-
-/// Maximum bytes that incomplete batches of all streams together may take: as many as one stream
-/// may. Declaring a large batch costs the writer nothing (a sparse file), so the total is bounded
-/// too.
-const MAX_INCOMPLETE: usize = 1 << 30;
 
 /// The folder of a followed run.
 enum Folder {
@@ -79,7 +73,6 @@ pub struct Follower {
     sources: BTreeSet<String>,
     /// Remaining limits on sample data.
     budget: Budget,
-    max_incomplete: usize,
     events_read: usize,
 }
 
@@ -104,7 +97,6 @@ impl Follower {
             known: BTreeSet::new(),
             sources: BTreeSet::new(),
             budget: Budget::default(),
-            max_incomplete: MAX_INCOMPLETE,
             events_read: 0,
         }
     }
@@ -142,26 +134,21 @@ impl Follower {
         fresh
     }
 
-    /// Passes new samples to `take`, one batch at a time, until it returns an error.
+    /// Passes new samples to `take`, one table at a time, until it returns an error.
     pub fn samples(&mut self, take: &mut Take<'_>) -> Result<(), Error> {
         self.open_new_streams(take)?;
         let Some(dir) = self.folder.dir()? else { return Ok(()) };
         let mut finished = Vec::new();
-        let mut incomplete = 0;
         for (path, (id, tail)) in &mut self.tails {
             // Check for removal before reading: otherwise data written in between would be lost.
             let removed = !dir.has_file(path);
             let budget = &mut self.budget;
-            read_until_error(|on_table| tail.read(budget, on_table), |table| take(*id, table))?;
+            read_until_error(
+                |on_table| tail.read(budget, &mut |table, _| Ok(on_table(table))),
+                |table| take(*id, table),
+            )?;
             if removed {
                 finished.push(path.clone());
-                continue;
-            }
-            incomplete += tail.waiting();
-            if incomplete > self.max_incomplete {
-                let why =
-                    "incomplete batches of the streams up to this one exceed the memory limit";
-                return Err(error(&dir.path().join(path), why));
             }
         }
         finished.iter().for_each(|path| {

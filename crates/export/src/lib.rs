@@ -25,7 +25,7 @@ mod source;
 mod tables;
 mod textfile;
 
-pub use columns::{Kind, Shape, ShapeColumn, TABLES, page};
+pub use columns::{Shape, ShapeColumn, TABLES, page};
 pub use error::Error;
 pub use fio::fio;
 pub use follow::Follower;

@@ -191,7 +191,6 @@ mod tests {
                 columns: vec![Column { name: "count".to_owned(), values: vec![Some(1)] }],
             };
             stream.append(&table).unwrap();
-            stream.finish().unwrap();
         }
         let whole = assay_run_folder::Run::from_folder(&run).unwrap();
         let judgement = assay_judge::judge(&whole.manifest, &whole.samples);
@@ -205,7 +204,7 @@ mod tests {
         paths.iter().for_each(|path| run(path));
         let bad = [0, 1].map(|index| paths[index].join(REPEAT).join("cpu.parquet"));
         for file in &bad {
-            std::fs::remove_file(file.with_extension("arrows")).unwrap();
+            std::fs::remove_file(file.with_extension("csv")).unwrap();
             std::fs::write(file, "no samples").unwrap();
         }
         let mut out: Vec<u8> = Vec::new();

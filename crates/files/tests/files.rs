@@ -385,7 +385,7 @@ fn only_the_contents_of_foreign_files_are_copied() {
     let temp = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| Dir::make_all(&temp.path().join(name)).unwrap());
     let inner = from.make_dir("samples/one").unwrap();
-    fs::write(inner.path().join("io.arrows"), "rows").unwrap();
+    fs::write(inner.path().join("io.csv"), "rows").unwrap();
     fs::write(from.path().join("program"), "#!/bin/sh").unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
     let own_mode = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o6755));
@@ -400,7 +400,7 @@ fn only_the_contents_of_foreign_files_are_copied() {
     let left_out: Vec<String> = left_out.iter().map(|path| named(path)).collect();
     assert_eq!(left_out, ["manifest.json", "samples/one/etc", "samples/one/gate"]);
     assert_eq!(to.names().unwrap(), ["program", "samples"]);
-    assert_eq!(to.text("samples/one/io.arrows", 9).unwrap(), "rows");
+    assert_eq!(to.text("samples/one/io.csv", 9).unwrap(), "rows");
     let program = to.path().join("program");
     assert!(!program.is_symlink() && mode(&program) & 0o7111 == 0, "{:o}", mode(&program));
     assert_eq!(mode(&to.path().join("samples/one")) & 0o7000, 0);

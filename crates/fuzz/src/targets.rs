@@ -144,10 +144,10 @@ pub const TARGETS: [Target; 22] = [
         reader: documents::events,
     },
     Target {
-        name: "arrow",
-        corpus: &["crates/fuzz/corpus/arrow"],
-        ending: ".arrows",
-        words: &["\u{1}\u{0}\u{0}\u{0}", "\u{8}\u{0}\u{0}\u{0}", "time_ns", "subject"],
+        name: "samples",
+        corpus: &["crates/fuzz/corpus/samples"],
+        ending: ".csv",
+        words: &["time_ns,subject", ",a,", "\"\"", "\",\"", "\n", ",,", "18446744073709551615"],
         reader: samples::stream,
     },
     Target {

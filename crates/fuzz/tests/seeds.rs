@@ -31,7 +31,7 @@ fn corpora_in_assay_s_own_formats_are_current() {
         source: "io".to_owned(),
         time_ns: (from..from + 20).collect(),
         subject: (0..20).map(|row| row % 3).collect(),
-        subjects: ["a", "outer/inner", "g\u{fc}n"].map(str::to_owned).to_vec(),
+        subjects: ["a", "outer/inner", "g\u{fc}n, \"x\""].map(str::to_owned).to_vec(),
         columns: ["read_bytes", "write_bytes"]
             .map(|name| Column {
                 name: name.to_owned(),
@@ -42,11 +42,10 @@ fn corpora_in_assay_s_own_formats_are_current() {
     let names = ["read_bytes", "write_bytes"].map(str::to_owned);
     let mut stream = SampleStream::create(folder.path(), "io", &names).unwrap();
     [1, 100, 200].into_iter().for_each(|from| stream.append(&table(from)).unwrap());
-    stream.finish().unwrap();
-    let stream = std::fs::read(folder.path().join("io.arrows")).unwrap();
+    let stream = std::fs::read(folder.path().join("io.csv")).unwrap();
     let run = Run::load(&here.join("../test-support/faults/one-cpu")).unwrap();
     let verdict = serde_json::to_vec_pretty(&judge(&run.manifest, &run.samples)).unwrap();
-    for (name, bytes) in [("arrow/io.arrows", stream), ("verdict/one-cpu.json", verdict)] {
+    for (name, bytes) in [("samples/io.csv", stream), ("verdict/one-cpu.json", verdict)] {
         let path = here.join("corpus").join(name);
         if std::env::var_os("ASSAY_BLESS").is_some() {
             std::fs::write(&path, &bytes).unwrap();

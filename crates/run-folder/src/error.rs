@@ -44,6 +44,17 @@ impl Error {
     }
 }
 
+/// An error for a file that does not hold samples.
+pub(crate) fn damaged(path: &Path, why: &dyn fmt::Display) -> Error {
+    let hint = "it was damaged by a copy or a disk, or not written by Assay; copy it again";
+    Error::new("read", path, why).with_hint(hint)
+}
+
+/// The source that a file of samples is named after.
+pub(crate) fn source_of(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 impl From<assay_files::Error> for Error {
     fn from(error: assay_files::Error) -> Self {
         let own = Self::io(error.operation, &error.path, &error.cause);

@@ -8,13 +8,15 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
 
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::{ConvertedType, Type};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
-use crate::arrow::{check, damaged};
-use crate::error::Error;
+use crate::error::{Error, damaged};
 use crate::guard::guarded;
 use crate::limit;
 use crate::parquet_file::ParquetFile;
+use crate::table::check_counters;
 
 /// Bytes at the end of a file: the length of its footer, and `PAR1`.
 const TAIL: u64 = 8;
@@ -23,18 +25,12 @@ const TAIL: u64 = 8;
 const STACK: usize = limit::COLUMNS << 14;
 
 /// Reads the footer of a file, which has samples.
-pub(crate) fn load(
-    file: &File,
-    same: &ParquetFile,
-    path: &Path,
-) -> Result<ArrowReaderMetadata, Error> {
+pub(crate) fn load(file: &File, same: &ParquetFile, path: &Path) -> Result<ParquetMetaData, Error> {
     check_columns(file, path)?;
     let load = || {
-        // The Arrow schema that Arrow's own writers embed is ignored.
-        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let footer =
-            ArrowReaderMetadata::load(same, options).map_err(|cause| damaged(path, &cause))?;
-        check(footer.schema()).map_err(|mismatch| mismatch.at(path))?;
+        let footer = ParquetMetaDataReader::new().parse_and_finish(same);
+        let footer = footer.map_err(|cause| damaged(path, &cause))?;
+        check(footer.file_metadata().schema_descr(), path)?;
         Ok(footer)
     };
     thread::scope(|scope| {
@@ -44,6 +40,46 @@ pub(crate) fn load(
             .map_err(|cause| Error::io("read", path, &cause))?;
         reader.join().unwrap_or_else(|_| Err(damaged(path, &"the Parquet library gave up on it")))
     })
+}
+
+/// Whether this is the schema of samples; checked before the first row is read.
+fn check(schema: &SchemaDescriptor, path: &Path) -> Result<(), Error> {
+    /// What to do about a column of another type, which programs make of samples that they write again.
+    const RETYPED: &str = "write it with that type: a counter is a whole number or null, of which pandas makes a \
+                           floating-point number unless it reads with `dtype_backend=\"pyarrow\"`";
+    let columns = schema.columns();
+    if columns.len() < 2 {
+        let why = "expected `time_ns`, `subject` and their counters";
+        return Err(damaged(path, &format!("it has {} columns, {why}", columns.len())));
+    }
+    for (index, column) in columns.iter().enumerate() {
+        let (found, actual) = (kind(column), column.name());
+        let expected = if index == 1 { "utf8" } else { "uint64" };
+        if let Some(name) = ["time_ns", "subject"].get(index).filter(|name| **name != actual) {
+            let why =
+                format!("column {index} is `{actual}` of {found}, expected `{name}` of {expected}");
+            return Err(damaged(path, &why));
+        }
+        if found != expected {
+            let why = format!("its column `{actual}` is {found}, expected {expected}");
+            return Err(Error::new("read", path, &why).with_hint(RETYPED));
+        }
+    }
+    let counters = columns.iter().skip(2).map(|column| column.name());
+    check_counters(counters).map_err(|why| damaged(path, &why))
+}
+
+/// The type of a column, as other programs call it.
+fn kind(column: &ColumnDescriptor) -> String {
+    if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
+        return "nested".to_owned();
+    }
+    match (column.physical_type(), column.converted_type()) {
+        (Type::INT64, ConvertedType::UINT_64) => "uint64".to_owned(),
+        (Type::BYTE_ARRAY, ConvertedType::UTF8) => "utf8".to_owned(),
+        (Type::DOUBLE, _) => "float64".to_owned(),
+        (other, _) => other.to_string().to_lowercase(),
+    }
 }
 
 /// Refuses a file that is too long or has too many columns.

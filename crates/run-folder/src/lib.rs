@@ -5,16 +5,18 @@
 //! runs/<time>-<study>/
 //!   manifest.json     study text, host facts, versions, seed, knobs as requested and as read back
 //!   events.jsonl      timeline, one JSON object per line, flushed at every event
-//!   samples/*.arrows  while running; *.parquet when done
+//!   samples/*.csv     while running; *.parquet when done
 //!   evidence/*.json   where each group waited, of repeats that recorded it
 //!   logs/             unmodified output of every workload
 //!   verdict.json      the verdict (schema 1)
 //!   report.html
 //! ```
 
-mod arrow;
 mod budget;
 mod comparison;
+#[cfg(test)]
+mod crafted;
+mod csv;
 mod curve;
 mod drift;
 mod error;
@@ -31,9 +33,9 @@ mod overrides;
 mod pages;
 mod parquet;
 mod parquet_file;
+mod parquet_writer;
 mod placement;
 mod promise;
-mod recover;
 mod repeat;
 mod repeat_id;
 mod run;
@@ -45,6 +47,7 @@ mod stream;
 mod study_choice;
 mod summary;
 mod table;
+mod tail;
 
 pub use budget::Budget;
 pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
@@ -59,8 +62,8 @@ pub use guest::Guest;
 pub use json::{check_json_output, parse_json};
 pub use overrides::{LimitReading, OverridesRecord, ThreadReading};
 pub use parquet::to_parquet;
+pub use parquet_writer::{Cell, Kind, ParquetWriter};
 pub use placement::{CounterSpan, NodeCounts, PlacementReading, PlacementRecord};
-pub use recover::Tail;
 pub use repeat_id::RepeatId;
 pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted_samples};
 pub use runs_dir::{RunsDir, runs, summaries};
@@ -81,3 +84,4 @@ pub use repeat::{
     SourceCost, WatchCost, WorkloadResult,
 };
 pub use table::{Column, RowSums, Rows, Table};
+pub use tail::Tail;

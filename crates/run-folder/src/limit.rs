@@ -14,18 +14,15 @@ const JSON_VALUES: usize = 1 << 21;
 /// Values of a JSON document that a workload printed: fio prints some five hundred for each job.
 pub(crate) const OUTPUT_VALUES: usize = 1 << 20;
 
-/// Bytes of a stream of samples, which is read into memory whole.
-const STREAM: u64 = 4 << 30;
-
 /// Bytes of a Parquet file, of which each column has a page in memory while it is read. Those written here have some three
 /// for a value.
 const PARQUET: u64 = 1 << 30;
 
-/// Values of rows decoded at once, which take eight bytes each.
+/// Values of rows decoded at once, which take 16 bytes each.
 pub(crate) const BATCH_VALUES: usize = 1 << 20;
 
-/// Bytes of the names of rows decoded at once.
-pub(crate) const BATCH_NAMES: usize = 64 << 20;
+/// Values of a dictionary, which take 32 bytes each. Writers end one at some hundred thousand.
+pub(crate) const DICTIONARY: usize = 1 << 20;
 
 /// Counters of a source.
 pub(crate) const COLUMNS: usize = 4096;
@@ -67,10 +64,6 @@ pub(crate) fn document() -> u64 {
 
 pub(crate) fn json_values() -> usize {
     if *LIFTED { usize::MAX } else { JSON_VALUES }
-}
-
-pub(crate) fn stream() -> u64 {
-    if *LIFTED { u64::MAX } else { STREAM }
 }
 
 pub(crate) fn values_of_a_run() -> u64 {

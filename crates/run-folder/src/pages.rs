@@ -1,51 +1,54 @@
 //! Checks the pages of a Parquet file before the library decodes them.
 //!
 //! A page may be far smaller than what the library makes of it: the header of a dictionary declares how many
-//! values to allocate (parquet 60, `DictDecoder::set_dict`), a name in a dictionary is copied into each row
-//! that refers to it, and a name stored as its difference from the one before repeats that one.
+//! values to allocate (parquet 60, `DictDecoder::set_dict`), a name stored as its difference from the one before
+//! repeats that one, and lengths of names that are stored as differences take no bytes.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use parquet::basic::{Compression, Encoding};
-use parquet::column::page::{Page, PageReader};
-use parquet::errors::ParquetError;
+use parquet::basic::{Compression, Encoding, Type};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::{ColumnReader, get_column_reader};
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::Length;
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use crate::arrow::damaged;
-use crate::error::Error;
+use crate::error::{Error, damaged};
 use crate::limit;
 use crate::parquet_file::ParquetFile;
-
-/// Index of the column of names.
-const SUBJECT: usize = 1;
 
 /// Bytes of a number, and of the length in front of a name, in a dictionary.
 const NUMBER: usize = 8;
 const LENGTH: usize = 4;
 
-/// Checks every dictionary and every page of names. Returns the length of the longest name in a dictionary.
+/// How no names may be stored.
+const DIFFERENCES: [Encoding; 2] = [Encoding::DELTA_BYTE_ARRAY, Encoding::DELTA_LENGTH_BYTE_ARRAY];
+
+/// Checks what the footer says of the pages.
 pub(crate) fn check(
     file: &ParquetFile,
     footer: &ParquetMetaData,
     path: &Path,
-) -> Result<usize, Error> {
-    let file = Arc::new(file.clone());
-    let mut longest = 0;
+) -> Result<(), Error> {
     for group in footer.row_groups() {
         check_size(group, file.len()).map_err(|why| damaged(path, &why))?;
-        for (index, chunk) in group.columns().iter().enumerate() {
-            check_compression(chunk, path)?;
-            let found = check_chunk(&file, chunk, index).map_err(|why| {
-                let name = chunk.column_path().string();
-                damaged(path, &format!("column `{name}`: {why}"))
-            })?;
-            longest = longest.max(found);
-        }
+        group.columns().iter().try_for_each(|chunk| check_compression(chunk, path))?;
     }
-    Ok(longest)
+    Ok(())
+}
+
+/// A column of a row group, each page of which is checked before it is decoded.
+pub(crate) fn open(
+    file: &Arc<ParquetFile>,
+    chunk: &ColumnChunkMetaData,
+) -> ParquetResult<ColumnReader> {
+    let rows = usize::try_from(chunk.num_values()).unwrap_or(0);
+    let pages = SerializedPageReader::new(Arc::clone(file), chunk, rows, None)?;
+    let name = chunk.column_path().string();
+    let pages = CheckedPages { pages, name, is_text: chunk.column_type() == Type::BYTE_ARRAY };
+    Ok(get_column_reader(chunk.column_descr_ptr(), Box::new(pages)))
 }
 
 /// A page of each column is in memory at once. So no bytes of the file may be those of two columns.
@@ -71,130 +74,77 @@ fn check_compression(chunk: &ColumnChunkMetaData, path: &Path) -> Result<(), Err
     Err(Error::new("read", path, &why).with_hint("write it uncompressed"))
 }
 
-fn check_chunk(
-    file: &Arc<ParquetFile>,
-    chunk: &ColumnChunkMetaData,
-    index: usize,
-) -> Result<usize, String> {
-    let message = |cause: ParquetError| cause.to_string();
-    let rows = usize::try_from(chunk.num_values()).unwrap_or(0);
-    let pages = SerializedPageReader::new(Arc::clone(file), chunk, rows, None);
-    let mut pages = pages.map_err(message)?;
-    let mut longest = 0;
-    while let Some(next) = pages.peek_next_page().map_err(message)? {
-        if !next.is_dict && index != SUBJECT {
-            pages.skip_next_page().map_err(message)?;
-            continue;
-        }
-        match pages.get_next_page().map_err(message)? {
+/// The pages of a column, checked.
+struct CheckedPages {
+    pages: SerializedPageReader<ParquetFile>,
+    name: String,
+    is_text: bool,
+}
+
+impl PageReader for CheckedPages {
+    fn get_next_page(&mut self) -> ParquetResult<Option<Page>> {
+        let page = self.pages.get_next_page()?;
+        let refused = |why: &str| ParquetError::General(format!("column `{}`: {why}", self.name));
+        match &page {
             Some(Page::DictionaryPage { buf, num_values, .. }) => {
-                let entry = if index == SUBJECT { LENGTH } else { NUMBER };
-                if num_values as usize > buf.len() / entry {
+                let entry = if self.is_text { LENGTH } else { NUMBER };
+                if *num_values as usize > limit::DICTIONARY.min(buf.len() / entry) {
                     let size = buf.len();
-                    return Err(format!("a dictionary of {num_values} values has {size} bytes"));
-                }
-                if index == SUBJECT {
-                    longest = longest.max(longest_name(&buf)?);
+                    return Err(refused(&format!(
+                        "a dictionary of {num_values} values has {size} bytes"
+                    )));
                 }
             }
-            Some(page) if page.encoding() == Encoding::DELTA_BYTE_ARRAY => {
-                return Err(
-                    "its names are stored as differences, which Assay never does".to_owned()
-                );
+            Some(page) if self.is_text && DIFFERENCES.contains(&page.encoding()) => {
+                return Err(refused("its names are stored as differences, which Assay never does"));
             }
             _ => {}
         }
+        Ok(page)
     }
-    Ok(longest)
+
+    fn peek_next_page(&mut self) -> ParquetResult<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> ParquetResult<()> {
+        self.pages.skip_next_page()
+    }
 }
 
-/// The longest name of a dictionary: each is its length and its text (Encodings.md, PLAIN).
-fn longest_name(mut dictionary: &[u8]) -> Result<usize, String> {
-    let mut longest = 0;
-    while let Some((length, rest)) = dictionary.split_first_chunk::<LENGTH>() {
-        let length = u32::from_le_bytes(*length) as usize;
-        if length > limit::NAME {
-            return Err(format!("a subject's name has more than {} bytes", limit::NAME));
-        }
-        longest = longest.max(length);
-        dictionary = rest.get(length..).ok_or("a dictionary ends within a name")?;
+impl Iterator for CheckedPages {
+    type Item = ParquetResult<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
     }
-    Ok(longest)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
-    use std::sync::Arc;
 
-    use arrow_array::types::Int32Type;
-    use arrow_array::{
-        Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, UInt64Array,
-    };
-    use arrow_schema::{Field, Schema};
-    use parquet::arrow::ArrowWriter;
-    use parquet::file::properties::{WriterProperties, WriterVersion};
+    use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
     use super::*;
+    use crate::crafted::{Values, write};
     use crate::parquet::Batches;
 
     const ROWS: usize = 1 << 16;
 
-    /// Writes a file in which every row has this name, from a dictionary of that one.
-    fn write(path: &Path, name: &str, counter: Vec<u64>, version: WriterVersion) {
-        let names: ArrayRef = Arc::new(StringArray::from(vec![name]));
-        let keys = Int32Array::from(vec![0; counter.len()]);
-        let subjects = DictionaryArray::<Int32Type>::try_new(keys, names).unwrap();
-        let times: ArrayRef = Arc::new(UInt64Array::from(vec![1; counter.len()]));
+    /// Writes a file in which every row has this name, with these values of a counter.
+    fn file(path: &Path, name: &str, counter: std::ops::Range<u64>, how: WriterPropertiesBuilder) {
         let columns = [
-            ("time_ns", times),
-            ("subject", Arc::new(subjects) as ArrayRef),
-            ("bytes", Arc::new(UInt64Array::from(counter)) as ArrayRef),
+            ("time_ns", Values::Whole(counter.clone().map(|_| Some(1)).collect())),
+            ("subject", Values::Text(counter.clone().map(|_| Some(name)).collect())),
+            ("bytes", Values::Whole(counter.map(Some).collect())),
         ];
-        let field = |(name, column): &(&str, ArrayRef)| {
-            Field::new(*name, column.data_type().clone(), false)
-        };
-        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        let properties = WriterProperties::builder()
-            .set_writer_version(version)
-            .set_column_dictionary_enabled("subject".into(), version == WriterVersion::PARQUET_1_0);
-        let file = File::create(path).unwrap();
-        let mut writer =
-            ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties.build())).unwrap();
-        let columns = columns.into_iter().map(|(_, column)| column).collect();
-        writer.write(&RecordBatch::try_new(schema, columns).unwrap()).unwrap();
-        writer.close().unwrap();
+        write(path, &columns, how.build());
     }
 
-    fn open(path: &Path) -> Result<Batches, Error> {
-        Batches::open(&File::open(path).unwrap(), path, ROWS)
-    }
-
-    fn error(path: &Path) -> String {
-        open(path).map(|_| ()).unwrap_err().to_string()
-    }
-
-    /// 32 KiB in the file, 2 GiB in memory.
-    #[test]
-    fn a_long_name_in_a_dictionary_is_refused_before_the_first_row() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("io.parquet");
-        write(&path, &"x".repeat(1 << 15), vec![1; ROWS], WriterVersion::PARQUET_1_0);
-        assert!(fs::metadata(&path).unwrap().len() < 1 << 17);
-        let error = error(&path);
-        assert!(error.contains("io.parquet") && error.contains("column `subject`"), "{error}");
-        assert!(error.contains("more than 4096 bytes"), "{error}");
-    }
-
-    #[test]
-    fn rows_with_long_names_are_read_in_small_batches() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("io.parquet");
-        write(&path, &"x".repeat(limit::NAME), vec![1; ROWS], WriterVersion::PARQUET_1_0);
-        let sizes: Vec<usize> =
-            open(&path).unwrap().map(|batch| batch.unwrap().num_rows()).collect();
-        assert_eq!(sizes.iter().sum::<usize>(), ROWS);
-        assert!(sizes.iter().all(|rows| rows * limit::NAME <= limit::BATCH_NAMES), "{sizes:?}");
+    fn read(path: &Path) -> Result<usize, Error> {
+        let batches = Batches::open(&File::open(path).unwrap(), path, ROWS)?;
+        batches.map(|table| Ok(table?.time_ns.len())).sum()
     }
 
     /// The library would allocate as many values as the header declares.
@@ -202,15 +152,15 @@ mod tests {
     fn a_dictionary_with_fewer_values_than_it_declares_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("io.parquet");
-        write(&path, "a", (0..5000).collect(), WriterVersion::PARQUET_1_0);
-        assert!(open(&path).is_ok());
+        file(&path, "a", 0..5000, WriterProperties::builder());
+        assert_eq!(read(&path).unwrap(), 5000);
         let mut bytes = fs::read(&path).unwrap();
         // The structure of a dictionary's header with its number of values, 5000 and 8191.
         let (count, forged) = ([0x4c, 0x15, 0x90, 0x4e], [0x4c, 0x15, 0xfe, 0x7f]);
         let at = bytes.windows(4).position(|part| part == count).unwrap();
         bytes[at..at + 4].copy_from_slice(&forged);
         fs::write(&path, bytes).unwrap();
-        let error = error(&path);
+        let error = read(&path).unwrap_err().to_string();
         assert!(error.contains("column `bytes`: a dictionary of 8191 values has 40000"), "{error}");
     }
 
@@ -218,8 +168,17 @@ mod tests {
     fn names_stored_as_differences_are_refused() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("io.parquet");
-        write(&path, &"x".repeat(1 << 15), vec![1; 64], WriterVersion::PARQUET_2_0);
-        assert!(error(&path).contains("stored as differences"), "{}", error(&path));
+        for encoding in DIFFERENCES {
+            let how = WriterProperties::builder()
+                .set_column_dictionary_enabled("subject".into(), false)
+                .set_column_encoding("subject".into(), encoding);
+            file(&path, "x", 0..64, how);
+            let error = read(&path).unwrap_err().to_string();
+            assert!(
+                error.contains("column `subject`: its names are stored as differences"),
+                "{error}"
+            );
+        }
     }
 
     /// The header of a page ends with the file, in a list that declares 2^31 elements.
@@ -228,11 +187,7 @@ mod tests {
         let path =
             concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/parquet/endless-header.parquet");
         let (send, receive) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let path = Path::new(path);
-            let batches = Batches::open(&File::open(path).unwrap(), path, ROWS);
-            send.send(batches.and_then(|mut batches| batches.try_for_each(|batch| batch.map(drop))))
-        });
+        std::thread::spawn(move || send.send(read(Path::new(path))));
         let read = receive.recv_timeout(std::time::Duration::from_secs(30));
         assert!(read.expect("it reads for ever").is_err());
     }

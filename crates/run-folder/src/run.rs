@@ -4,18 +4,16 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use arrow_array::RecordBatch;
 use assay_files::Dir;
 
-use crate::arrow::{Assembler, damaged, source_of};
 use crate::budget::Budget;
-use crate::error::Error;
+use crate::error::{Error, damaged, source_of};
 use crate::folder::RunFolder;
 use crate::manifest::Manifest;
 use crate::parquet::Batches;
-use crate::recover::Tail;
 use crate::repeat::RepeatRecord;
-use crate::table::Table;
+use crate::table::{Assembler, Table};
+use crate::tail::Tail;
 
 /// Rows of one batch: about a megabyte with ten columns of eight bytes.
 const ROWS: usize = 1 << 14;
@@ -83,7 +81,12 @@ pub fn sample_files(folder: &Dir) -> Result<Vec<SampleFile>, Error> {
         let path = Path::new(&name);
         let is_stream = match path.extension().and_then(|extension| extension.to_str()) {
             Some("parquet") => false,
-            Some("arrows") => true,
+            Some("csv") => true,
+            Some("arrows") => {
+                let why = "it is an Arrow stream, as an earlier version wrote while a repeat ran";
+                return Err(Error::new("read", &folder.path().join(path), &why)
+                    .with_hint("judge this run with the version that recorded it"));
+            }
             _ => continue,
         };
         files.push(SampleFile { source: source_of(path), name, is_stream });
@@ -102,49 +105,40 @@ impl SampleFile {
         budget: &mut Budget,
         take: &mut dyn FnMut(Table) -> bool,
     ) -> Result<(), Error> {
-        let path = folder.path().join(&self.name);
-        self.each_batch(folder, budget, &mut |batch, _, _| {
-            Ok(take(Assembler::table(&self.source, batch, &path)?))
-        })
+        self.each_table(folder, budget, &mut |table, _, _| Ok(take(table)))
     }
 
     /// All its samples, charged to the budget of the run.
     fn table(&self, folder: &Dir, budget: &mut Budget) -> Result<Table, Error> {
         let path = folder.path().join(&self.name);
-        let mut assembler = Assembler::new(&self.source);
-        self.each_batch(folder, budget, &mut |batch, rows, budget| {
-            assembler.expect_rows(rows);
-            let names = assembler.append(batch).map_err(|cause| damaged(&path, &cause))?;
+        let mut assembler = Assembler::default();
+        self.each_table(folder, budget, &mut |table, rows, budget| {
+            let names = assembler.append(table, rows).map_err(|cause| damaged(&path, &cause))?;
             budget.take_names(names, &path)?;
             Ok(true)
         })?;
-        Ok(assembler.finish())
+        Ok(assembler.finish(&self.source))
     }
 
-    /// Passes its batches to `take`, with the rows that the file says it has, as far as it says that.
-    fn each_batch(
+    /// Passes its tables to `take`, with the rows that the file says it has, as far as it says that.
+    fn each_table(
         &self,
         folder: &Dir,
         budget: &mut Budget,
-        take: &mut dyn FnMut(&RecordBatch, usize, &mut Budget) -> Result<bool, Error>,
+        take: &mut dyn FnMut(Table, usize, &mut Budget) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let path = folder.path().join(&self.name);
-        let charge = |batch: &RecordBatch, budget: &mut Budget| {
-            budget.take(batch.num_rows(), batch.num_columns(), &path)
-        };
+        let name = Path::new(&self.name);
         if self.is_stream {
-            let stream = Tail::open(folder, Path::new(&self.name))?;
-            return stream.each_batch(&mut |batch| {
-                charge(batch, budget)?;
-                take(batch, 0, budget)
-            });
+            return Tail::open(folder, name)?
+                .read(budget, &mut |table, budget| take(table, 0, budget));
         }
-        let batches = Batches::open(&folder.read(&self.name)?, &path, ROWS)?;
+        let path = folder.path().join(name);
+        let batches = Batches::open(&folder.read(name)?, &path, ROWS)?;
         let rows = budget.rows(batches.size());
-        for batch in batches {
-            let batch = batch?;
-            charge(&batch, budget)?;
-            if !take(&batch, rows, budget)? {
+        for table in batches {
+            let table = table?;
+            budget.take(table.time_ns.len(), 2 + table.columns.len(), &path)?;
+            if !take(table, rows, budget)? {
                 break;
             }
         }
@@ -161,11 +155,10 @@ pub(crate) fn tables_in(dir: &Dir, budget: &mut Budget) -> Result<Vec<Table>, Er
     sample_files(dir)?.iter().map(|file| file.table(dir, budget)).collect()
 }
 
-/// The complete batches of one source in a folder that is still being written; `None` if there is no such
-/// source.
+/// The whole lines of one source in a folder that is still being written; `None` if there is no such source.
 pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error> {
     let dir = Dir::open(folder)?;
-    let name = OsString::from(format!("{source}.arrows"));
+    let name = OsString::from(format!("{source}.csv"));
     let file = SampleFile { source: source.to_owned(), name, is_stream: true };
     dir.has_file(&file.name).then(|| file.table(&dir, &mut Budget::default())).transpose()
 }
@@ -208,11 +201,11 @@ mod tests {
     fn links_and_fifos_in_a_run_folder_are_refused() {
         let place = run();
         let samples = place.path().join("samples/trial-00-repeat-00");
-        let fifo = Dir::open(&samples).unwrap().make_fifo("io.arrows").unwrap();
+        let fifo = Dir::open(&samples).unwrap().make_fifo("io.csv").unwrap();
         let error = Run::load(place.path()).unwrap_err().to_string();
-        assert!(error.contains("io.arrows: it is not a regular file"), "{error}");
+        assert!(error.contains("io.csv: it is not a regular file"), "{error}");
         drop(fifo);
-        fs::remove_file(samples.join("io.arrows")).unwrap();
+        fs::remove_file(samples.join("io.csv")).unwrap();
         symlink("/etc/passwd", samples.join("io.parquet")).unwrap();
         let error = Run::load(place.path()).unwrap_err().to_string();
         assert!(error.contains("io.parquet: it is a link"), "{error}");
@@ -222,6 +215,18 @@ mod tests {
         symlink("/etc", place.path().join("samples/trial-00-repeat-00")).unwrap();
         let error = Run::load(place.path()).unwrap_err().to_string();
         assert!(error.contains("links are not followed"), "{error}");
+    }
+
+    #[test]
+    fn arrow_streams_of_earlier_versions_are_refused() {
+        let place = run();
+        fs::write(place.path().join("samples/trial-00-repeat-00/io.arrows"), "").unwrap();
+        let error = Run::load(place.path()).unwrap_err().to_string();
+        assert!(error.contains("io.arrows: it is an Arrow stream"), "{error}");
+        assert!(
+            error.contains("hint: judge this run with the version that recorded it"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -323,7 +328,6 @@ mod tests {
             let source = "io".to_owned();
             stream.append(&Table { source, time_ns, subject: vec![0], subjects, columns }).unwrap();
         }
-        stream.finish().unwrap();
         let whole = read_tables(place.path()).unwrap();
         for is_stream in [true, false] {
             let dir = Dir::open(place.path()).unwrap();

@@ -1,5 +1,9 @@
-//! Samples in memory: tables as they are read, and rows that wait to be written. Rows are one buffer per column
-//! in Arrow's layout, whose memory is reused from one batch to the next.
+//! Samples in memory: tables as they are read, and rows that wait to be written.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::budget::Budget;
+use crate::limit;
 
 /// One counter over all rows of a [`Table`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,49 +75,83 @@ impl RowSums<'_> {
     }
 }
 
-/// One counter of the waiting rows.
+/// Distinct names of subjects, in the order of their first row.
 #[derive(Debug, Default)]
-pub(crate) struct Counter {
-    /// One value per row, 0 where there is none.
-    pub(crate) values: Vec<u64>,
-    /// One bit per row, lowest first: whether there is a value. Not kept as long as every row has one.
-    pub(crate) present: Vec<u8>,
-    /// Rows without a value.
-    pub(crate) missing: usize,
+pub(crate) struct Subjects {
+    pub(crate) names: Vec<String>,
+    known: HashMap<String, u32>,
 }
 
-impl Counter {
-    fn push(&mut self, value: Option<u64>) {
-        match value {
-            Some(value) if self.missing == 0 => self.values.push(value),
-            value => self.push_in_part(value),
+impl Subjects {
+    /// The index of a name; an error if it is too long.
+    pub(crate) fn index(&mut self, name: &str) -> Result<u32, String> {
+        if let Some(index) = self.known.get(name) {
+            return Ok(*index);
+        }
+        if name.len() > limit::NAME {
+            return Err(format!("a subject's name has more than {} bytes", limit::NAME));
+        }
+        let index = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.known.insert(name.to_owned(), index);
+        self.names.push(name.to_owned());
+        Ok(index)
+    }
+}
+
+/// Whether a table may have these counters.
+pub(crate) fn check_counters<'n>(names: impl Iterator<Item = &'n str>) -> Result<(), String> {
+    let mut known = HashSet::from(["time_ns", "subject"]);
+    for name in names {
+        if name.len() > limit::NAME {
+            return Err(format!("a counter's name has more than {} bytes", limit::NAME));
+        }
+        if !known.insert(name) {
+            return Err(format!("it has two columns `{name}`"));
         }
     }
+    match known.len() <= limit::COLUMNS {
+        true => Ok(()),
+        false => Err(format!("it has {} columns; the limit is {}", known.len(), limit::COLUMNS)),
+    }
+}
 
-    /// Adds a row where not every row has a value.
-    fn push_in_part(&mut self, value: Option<u64>) {
-        let row = self.values.len();
-        if self.missing == 0 {
-            self.present.clear();
-            self.present.resize(row / 8, 0xff);
-            if !row.is_multiple_of(8) {
-                self.present.push((1 << (row % 8)) - 1);
-            }
+/// Builds one table from the pieces of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Assembler {
+    table: Table,
+    subjects: Subjects,
+}
+
+impl Assembler {
+    /// Appends a piece. At the first there is made space for this many rows: a vector that grows takes twice its length,
+    /// and what it has grown out of. Returns the memory cost of names new in this piece ([`Budget::take_names`]).
+    pub(crate) fn append(&mut self, piece: Table, rows: usize) -> Result<u64, String> {
+        let known = self.subjects.names.len();
+        let index = |name: &String| self.subjects.index(name);
+        let subjects = piece.subjects.iter().map(index).collect::<Result<Vec<u32>, _>>()?;
+        if self.table.time_ns.is_empty() {
+            let column = |column: &Column| Column {
+                name: column.name.clone(),
+                values: Vec::with_capacity(rows),
+            };
+            self.table.columns = piece.columns.iter().map(column).collect();
+            self.table.time_ns.reserve_exact(rows);
+            self.table.subject.reserve_exact(rows);
         }
-        if row.is_multiple_of(8) {
-            self.present.push(0);
+        self.table.time_ns.extend(piece.time_ns);
+        self.table.subject.extend(piece.subject.iter().map(|index| subjects[*index as usize]));
+        for (column, piece) in self.table.columns.iter_mut().zip(piece.columns) {
+            column.values.extend(piece.values);
         }
-        match (value, self.present.last_mut()) {
-            (Some(_), Some(bits)) => *bits |= 1 << (row % 8),
-            _ => self.missing += 1,
-        }
-        self.values.push(value.unwrap_or(0));
+        Ok(self.subjects.names[known..].iter().map(|name| Budget::cost(name)).sum())
     }
 
-    fn get(&self, row: usize) -> Option<u64> {
-        let has_bit = |bits: &u8| bits >> (row % 8) & 1 == 1;
-        let is_present = self.missing == 0 || self.present.get(row / 8).is_some_and(has_bit);
-        if is_present { self.values.get(row).copied() } else { None }
+    /// The table, with no space for more rows.
+    pub(crate) fn finish(mut self, source: &str) -> Table {
+        self.table.time_ns.shrink_to_fit();
+        self.table.subject.shrink_to_fit();
+        self.table.columns.iter_mut().for_each(|column| column.values.shrink_to_fit());
+        Table { source: source.to_owned(), subjects: self.subjects.names, ..self.table }
     }
 }
 
@@ -124,32 +162,26 @@ pub struct Rows {
     source: String,
     columns: Vec<String>,
     now: fn() -> u64,
-    pub(crate) time_ns: Vec<u64>,
-    pub(crate) subject: Vec<u32>,
-    pub(crate) counters: Vec<Counter>,
-    /// The names of all subjects, concatenated, and where each ends.
-    names: String,
-    ends: Vec<usize>,
+    time_ns: Vec<u64>,
+    subject: Vec<u32>,
+    /// The counters of every row, one row after the other.
+    values: Vec<Option<u64>>,
+    subjects: Vec<String>,
 }
 
 impl Rows {
     /// No rows yet of `source`, with these counters and subjects; `now` gives the time of a row.
     #[must_use]
     pub fn new(source: &str, columns: &[String], subjects: &[String], now: fn() -> u64) -> Self {
-        let mut rows = Self {
+        Self {
             source: source.to_owned(),
             columns: columns.to_vec(),
             now,
             time_ns: Vec::new(),
             subject: Vec::new(),
-            counters: columns.iter().map(|_| Counter::default()).collect(),
-            names: String::new(),
-            ends: Vec::new(),
-        };
-        for subject in subjects {
-            rows.subject(subject);
+            values: Vec::new(),
+            subjects: subjects.to_vec(),
         }
-        rows
     }
 
     /// The time of a row added now.
@@ -160,17 +192,17 @@ impl Rows {
 
     /// Adds a subject, whose name the caller ensures to be unique; returns its index.
     pub fn subject(&mut self, name: &str) -> usize {
-        self.names.push_str(name);
-        self.ends.push(self.names.len());
-        self.ends.len() - 1
+        self.subjects.push(name.to_owned());
+        self.subjects.len() - 1
     }
 
-    /// The name of a subject; empty if it was never added.
-    pub(crate) fn name(&self, subject: u32) -> &str {
-        let at = subject as usize;
-        let begin = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
-        let end = self.ends.get(at).copied().unwrap_or(0);
-        self.names.get(begin.unwrap_or(0)..end).unwrap_or_default()
+    /// Each row: its time, the name of its subject (empty if it was never added), and its counters.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &str, &[Option<u64>])> {
+        let width = self.columns.len();
+        self.time_ns.iter().zip(&self.subject).enumerate().map(move |(row, (time_ns, subject))| {
+            let name = self.subjects.get(*subject as usize).map_or("", String::as_str);
+            (*time_ns, name, &self.values[row * width..][..width])
+        })
     }
 
     /// Adds a row about `subject` with the current time. A counter without a value is `None`; missing trailing
@@ -183,10 +215,8 @@ impl Rows {
     pub fn add_at(&mut self, time_ns: u64, subject: usize, values: &[Option<u64>]) {
         self.time_ns.push(time_ns);
         self.subject.push(u32::try_from(subject).unwrap_or(u32::MAX));
-        let mut values = values.iter();
-        for counter in &mut self.counters {
-            counter.push(values.next().copied().flatten());
-        }
+        self.values.extend_from_slice(&values[..values.len().min(self.columns.len())]);
+        self.values.resize(self.time_ns.len() * self.columns.len(), None);
     }
 
     /// Number of rows.
@@ -205,26 +235,22 @@ impl Rows {
     pub fn clear(&mut self) {
         self.time_ns.clear();
         self.subject.clear();
-        for counter in &mut self.counters {
-            counter.values.clear();
-            counter.present.clear();
-            counter.missing = 0;
-        }
+        self.values.clear();
     }
 
     /// The rows as a table.
     #[must_use]
     pub fn table(&self) -> Table {
-        let column = |(name, counter): (&String, &Counter)| Column {
+        let column = |(index, name): (usize, &String)| Column {
             name: name.clone(),
-            values: (0..self.len()).map(|row| counter.get(row)).collect(),
+            values: self.values.iter().skip(index).step_by(self.columns.len()).copied().collect(),
         };
         Table {
             source: self.source.clone(),
             time_ns: self.time_ns.clone(),
             subject: self.subject.clone(),
-            subjects: (0..self.ends.len()).map(|at| self.name(at as u32).to_owned()).collect(),
-            columns: self.columns.iter().zip(&self.counters).map(column).collect(),
+            subjects: self.subjects.clone(),
+            columns: self.columns.iter().enumerate().map(column).collect(),
         }
     }
 }
@@ -276,17 +302,6 @@ mod tests {
         assert_eq!(rows.table(), table);
         rows.clear();
         assert!(rows.is_empty() && rows.table().subjects.len() == 3);
-    }
-
-    #[test]
-    fn the_first_missing_value_may_come_after_many_rows() {
-        for first in 0..20 {
-            let mut rows = Rows::new("x", &["p".to_owned()], &["a".to_owned()], || 1);
-            let value = |row: u64| (row < first || !row.is_multiple_of(3)).then_some(row);
-            let values: Vec<Option<u64>> = (0..24).map(value).collect();
-            values.iter().for_each(|value| rows.add(0, &[*value]));
-            assert_eq!(rows.table().columns[0].values, values, "{first}");
-        }
     }
 
     #[test]

@@ -7,15 +7,15 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
-use assay_files::Dir;
-use assay_run_folder::{Budget, Column, SampleStream, Table, read_tables, sample_files};
-use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
+use assay_run_folder::{Column, SampleStream, Table, read_tables};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
 };
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::SchemaDescriptor;
 
 /// The most memory that this process has used, in bytes (proc(5), `VmHWM`).
 fn peak() -> u64 {
@@ -44,21 +44,16 @@ fn a_stream_is_read_in_pieces_however_long_it_is() {
     };
     let mut stream = SampleStream::create(place.path(), "io", &["bytes".to_owned()]).unwrap();
     stream.append(&table).unwrap();
-    let path = place.path().join("io.arrows");
+    let path = place.path().join("io.csv");
     let length = fs::metadata(&path).unwrap().len();
     File::options().write(true).open(&path).unwrap().set_len(length + HOLE).unwrap();
     let before = peak();
-    assert_eq!(read_tables(place.path()).unwrap(), [table]);
-    let dir = Dir::open(place.path()).unwrap();
-    let mut rows = 0;
-    let mut take = |table: Table| {
-        rows += table.time_ns.len();
-        true
-    };
-    sample_files(&dir).unwrap()[0].each(&dir, &mut Budget::default(), &mut take).unwrap();
-    assert_eq!(rows, 2);
+    let error = read_tables(place.path()).unwrap_err().to_string();
+    assert!(error.contains("line 4 is damaged: it has more than 1048576 bytes"), "{error}");
     let grown = peak() - before;
     assert!(grown < HOLE / 4, "{grown} bytes for {length} bytes and a hole");
+    File::options().write(true).open(&path).unwrap().set_len(length + 4096).unwrap();
+    assert_eq!(read_tables(place.path()).unwrap(), [table], "a line that is not whole");
 }
 
 /// 64 counters of one row, all stored in the same page of 8 MiB.
@@ -75,14 +70,12 @@ fn columns_that_share_their_bytes_are_refused() {
 /// Writes a file of one row whose counters are all stored in one chunk, which has a page with more values.
 fn shared(path: &Path, counters: usize, stored: usize) {
     let names: Vec<String> = (0..counters).map(|counter| format!("c{counter}")).collect();
-    let fixed = |name: &str, kind| Field::new(name, kind, false);
-    let counter = |name: &str| Field::new(name, DataType::UInt64, true);
-    let head = [fixed("time_ns", DataType::UInt64), fixed("subject", DataType::Utf8)];
     let of = |names: &[String]| {
-        let counters = names.iter().map(|name| counter(name));
-        Arc::new(Schema::new(head.iter().cloned().chain(counters).collect::<Vec<_>>()))
+        let counter = |name: &String| format!("optional int64 {name} (INTEGER(64,false));");
+        let fixed = "required int64 time_ns (INTEGER(64,false)); required binary subject (STRING);";
+        let counters: String = names.iter().map(counter).collect();
+        Arc::new(parse_message_type(&format!("message m {{ {fixed} {counters} }}")).unwrap())
     };
-    let (one, all) = (of(&names[..1]), of(&names));
     let properties = WriterProperties::builder()
         .set_dictionary_enabled(false)
         .set_data_page_size_limit(usize::MAX)
@@ -90,18 +83,29 @@ fn shared(path: &Path, counters: usize, stored: usize) {
         .set_write_batch_size(1 << 24);
     let mut file = File::create(path).unwrap();
     let written = file.try_clone().unwrap();
-    let mut writer = ArrowWriter::try_new(written, one.clone(), Some(properties.build())).unwrap();
+    let properties = Arc::new(properties.build());
+    let mut writer = SerializedFileWriter::new(written, of(&names[..1]), properties).unwrap();
     for rows in [1, stored] {
-        let times: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..rows as u64));
-        let subjects: ArrayRef = Arc::new(StringArray::from_iter_values(vec!["a"; rows]));
-        let columns = vec![Arc::clone(&times), subjects, times];
-        writer.write(&RecordBatch::try_new(one.clone(), columns).unwrap()).unwrap();
-        writer.flush().unwrap();
+        let numbers: Vec<i64> = (0..rows as i64).collect();
+        let mut group = writer.next_row_group().unwrap();
+        for column in 0..3 {
+            let mut writer = group.next_column().unwrap().unwrap();
+            if column == 1 {
+                let names = vec![ByteArray::from("a"); rows];
+                writer.typed::<ByteArrayType>().write_batch(&names, None, None).unwrap();
+            } else {
+                let levels = vec![1; rows];
+                let levels = (column == 2).then_some(&levels[..]);
+                writer.typed::<Int64Type>().write_batch(&numbers, levels, None).unwrap();
+            }
+            writer.close().unwrap();
+        }
+        group.close().unwrap();
     }
     let groups: Vec<RowGroupMetaData> = writer.flushed_row_groups().to_vec();
     // The end of this file stays in the middle of the forged one.
     writer.close().unwrap();
-    let schema = Arc::new(ArrowSchemaConverter::new().convert(&all).unwrap());
+    let schema = Arc::new(SchemaDescriptor::new(of(&names)));
     let chunk = |column: usize| {
         let (group, of) = if column < 2 { (0, column) } else { (1, 2) };
         let from = groups[group].column(of);

@@ -112,7 +112,7 @@ impl Sampler {
         }
     }
 
-    /// Takes a last round, ends the streams and returns the result. A thread that hangs is left behind, and
+    /// Takes a last round and returns the result. A thread that hangs is left behind, and
     /// its unwritten rows are lost.
     #[must_use]
     pub fn stop(self) -> Outcome {
@@ -287,7 +287,6 @@ impl Work {
         self.cost.cpu_s = (thread_cpu_ns() - self.cpu_began_ns) as f64 / 1e9;
         let mut not_available = std::mem::take(&mut self.not_available);
         for writer in self.writers {
-            self.doing.set(Step::Writing);
             let helper_ns = writer.source.helper_thread_ns();
             self.cost.cpu_s += helper_ns as f64 / 1e9;
             let cpu_s = (writer.cost_ns + helper_ns) as f64 / 1e9;
@@ -297,9 +296,6 @@ impl Work {
             self.cost.sources.insert(name.clone(), cost);
             self.cost.by_source_s.insert(name, cpu_s);
             not_available.extend(writer.source.reasons());
-            if let Err(error) = writer.stream.finish() {
-                self.failure.get_or_insert(error);
-            }
         }
         Outcome { cost: self.cost, not_available, failure: self.failure }
     }

@@ -83,9 +83,9 @@ fn a_recording_that_is_killed_is_shown_up_to_its_last_sample() {
     let pid = child.id().to_string();
     command.args(["sample", "--for", "60s", "--pid", &pid, "--out"]).arg(&out);
     let mut running = Running::start(command, bench.folder(), out.clone());
-    let stream = out.join("samples/trial-00-repeat-00/host_cpu.arrows");
-    // The first batch is written with the schema.
-    running.wait_until("two batches", |_| stream.metadata().is_ok_and(|file| file.len() > 4096));
+    let stream = out.join("samples/trial-00-repeat-00/host_cpu.csv");
+    let rows = || std::fs::read_to_string(&stream).map_or(0, |text| text.lines().count());
+    running.wait_until("the names of the columns and two rows", |_| rows() > 2);
     running.kill();
     child.kill().unwrap();
     child.wait().unwrap();

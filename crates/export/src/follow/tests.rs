@@ -43,7 +43,6 @@ fn each_sample_is_reported_once_during_and_after_the_run() {
     assert_eq!(new_times(&mut follower), [1]);
     stream.append(&table(2)).unwrap();
     stream.append(&table(3)).unwrap();
-    stream.finish().unwrap();
     // The stream is converted before the next read.
     to_parquet(&repeat).unwrap();
     assert_eq!(new_times(&mut follower), [2, 3]);
@@ -52,7 +51,6 @@ fn each_sample_is_reported_once_during_and_after_the_run() {
     let next = run.make_dir(Path::new("samples/trial-01-repeat-02")).unwrap();
     let mut stream = SampleStream::create(&next, "io", &["read_bytes".to_owned()]).unwrap();
     stream.append(&table(9)).unwrap();
-    stream.finish().unwrap();
     to_parquet(&next).unwrap();
     assert_eq!(new_times(&mut follower), [9]);
     run.write_text("manifest.json", r#"{"schema": 1, "restored": true}"#).unwrap();
@@ -69,7 +67,6 @@ fn follower_stays_with_the_open_folder() {
         let repeat = run.make_dir(Path::new("samples/trial-00-repeat-00")).unwrap();
         let mut stream = SampleStream::create(&repeat, "io", &["read_bytes".to_owned()]).unwrap();
         stream.append(&table(time)).unwrap();
-        stream.finish().unwrap();
         run
     };
     let mut follower = Follower::from_folder(&write(1));
@@ -142,7 +139,7 @@ fn folders_exchanged_for_others_are_never_read() {
 #[test]
 fn the_removal_of_the_followed_folder_ends_the_follower() {
     let dir = tempfile::tempdir().unwrap();
-    let (run, _) = long_run(dir.path(), 2);
+    let run = long_run(dir.path(), 2);
     let mut follower = Follower::new(run.path());
     assert_eq!(new_times(&mut follower), [0, 1, 0, 1]);
     fs::remove_dir_all(run.path()).unwrap();
@@ -159,10 +156,10 @@ fn a_stream_that_cannot_be_opened_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let run = RunFolder::create(&dir.path().join("run"), assay_files::Trust::Checked).unwrap();
     let repeat = run.make_dir(Path::new("samples/trial-00-repeat-00")).unwrap();
-    std::os::unix::fs::symlink("/dev/null", repeat.join("io.arrows")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", repeat.join("io.csv")).unwrap();
     let mut follower = Follower::new(run.path());
     let error = follower.samples(&mut |_, _| Ok(())).unwrap_err().to_string();
-    assert!(error.contains("trial-00-repeat-00/io.arrows"), "{error}");
+    assert!(error.contains("trial-00-repeat-00/io.csv"), "{error}");
 }
 
 #[test]
@@ -172,12 +169,12 @@ fn sources_of_a_followed_run_are_limited() {
     let repeat = run.make_dir(Path::new("samples/trial-00-repeat-00")).unwrap();
     let mut follower = Follower::new(run.path());
     for number in 0..256 {
-        fs::write(repeat.join(format!("x{number:03}.arrows")), "").unwrap();
+        fs::write(repeat.join(format!("x{number:03}.csv")), "").unwrap();
     }
     follower.samples(&mut |_, _| Ok(())).unwrap();
-    fs::write(repeat.join("x256.arrows"), "").unwrap();
+    fs::write(repeat.join("x256.csv"), "").unwrap();
     let error = follower.samples(&mut |_, _| Ok(())).unwrap_err().to_string();
-    assert!(error.contains("samples/trial-00-repeat-00/x256.arrows"), "{error}");
+    assert!(error.contains("samples/trial-00-repeat-00/x256.csv"), "{error}");
     assert!(error.contains("256 sources"), "{error}");
 }
 
@@ -208,25 +205,23 @@ fn events_are_reported_once_and_only_complete_lines() {
 }
 
 /// A running run with a stream of `rows` rows in each of two repeats.
-fn long_run(dir: &Path, rows: u64) -> (RunFolder, Vec<PathBuf>) {
+fn long_run(dir: &Path, rows: u64) -> RunFolder {
     let run = RunFolder::create(&dir.join("run"), assay_files::Trust::Checked).unwrap();
-    let repeats = [0, 1].map(|repeat| {
+    for repeat in 0..2 {
         let name = format!("samples/trial-00-repeat-0{repeat}");
         let repeat = run.make_dir(Path::new(&name)).unwrap();
         let columns = ["read_bytes".to_owned()];
         let mut stream = SampleStream::create(&repeat, "io", &columns).unwrap();
         (0..rows).for_each(|time| stream.append(&table(time)).unwrap());
-        stream.finish().unwrap();
-        repeat.join("io.arrows")
-    });
-    (run, repeats.to_vec())
+    }
+    run
 }
 
 /// Each file alone is within every limit; together they are not.
 #[test]
 fn followed_streams_share_one_budget() {
     let dir = tempfile::tempdir().unwrap();
-    let (run, _) = long_run(dir.path(), 20);
+    let run = long_run(dir.path(), 20);
     let mut follower = Follower::new(run.path());
     follower.budget = Budget::new(100, 0);
     let mut rows = 0;
@@ -235,29 +230,8 @@ fn followed_streams_share_one_budget() {
         Ok(())
     };
     let error = follower.samples(&mut take).unwrap_err().to_string();
-    assert!(error.contains("io.arrows") && error.contains("more values"), "{error}");
-    assert_eq!(rows, 100 / 3);
-}
-
-/// Declaring a long batch costs the writer nothing, but the reader memory.
-#[test]
-fn total_size_of_incomplete_batches_is_limited() {
-    let dir = tempfile::tempdir().unwrap();
-    let (run, streams) = long_run(dir.path(), 1);
-    for stream in &streams {
-        let bytes = fs::read(stream).unwrap();
-        // Cut off the end-of-stream marker and part of the batch before it.
-        fs::write(stream, &bytes[..bytes.len() - 24]).unwrap();
-    }
-    let mut follower = Follower::new(run.path());
-    assert!(new_times(&mut follower).is_empty());
-    let one = follower.tails.values().next().unwrap().1.waiting();
-    assert!(one > 0);
-    follower.max_incomplete = 2 * one;
-    assert!(new_times(&mut follower).is_empty());
-    follower.max_incomplete = 2 * one - 1;
-    let error = follower.samples(&mut |_, _| Ok(())).unwrap_err().to_string();
-    assert!(error.contains("repeat-01/io.arrows"), "{error}");
+    assert!(error.contains("io.csv") && error.contains("more values"), "{error}");
+    assert_eq!(rows, 20, "60 values of the first, and none of the second");
 }
 
 /// A writer that fails after a number of lines.
@@ -289,7 +263,7 @@ fn no_row_is_built_after_a_failed_write() {
     assert!(matches!(error, Error::ReaderClosed), "{error}");
     assert_eq!(built, 10);
     let dir = tempfile::tempdir().unwrap();
-    let (run, _) = long_run(dir.path(), 20);
+    let run = long_run(dir.path(), 20);
     let error = Follower::new(run.path()).write(&mut FailsAfter(9)).unwrap_err();
     assert!(matches!(error, Error::ReaderClosed), "{error}");
     let mut lines: Vec<u8> = Vec::new();

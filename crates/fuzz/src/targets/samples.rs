@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use assay_files::Dir;
-use assay_run_folder::{Budget, Tail, read_tables, sample_files};
+use assay_run_folder::{Budget, read_tables, sample_files};
 
 use assay_fuzzer::{Reader, answer};
 
 pub(super) fn stream() -> Reader {
-    reader("io.arrows")
+    reader("io.csv")
 }
 
 pub(super) fn parquet() -> Reader {
@@ -33,14 +33,6 @@ fn reader(name: &'static str) -> Reader {
         let mut rows = 0;
         for file in sample_files(&dir).unwrap_or_default() {
             let _ = file.each(&dir, &mut Budget::default(), &mut |table| {
-                rows += table.time_ns.len();
-                true
-            });
-        }
-        if name == "io.arrows"
-            && let Ok(mut tail) = Tail::open(&dir, Path::new(name))
-        {
-            let _ = tail.read(&mut Budget::default(), &mut |table| {
                 rows += table.time_ns.len();
                 true
             });

@@ -7,10 +7,10 @@ use std::process::Command;
 
 use crate::tree::{root, workspaces};
 
-/// The dependencies that take longest to compile.
-const SLOW: [&str; 3] = ["arrow-array ", "arrow-ipc ", "parquet "];
+/// The dependency that takes longest to compile.
+const SLOW: &str = "parquet ";
 
-/// The slow dependencies and everything below them, each with its features, for this selection.
+/// The slow dependency and everything below it, each with its features, for this selection.
 fn below(selection: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--no-dedupe", "--prefix", "depth"])
@@ -27,7 +27,7 @@ fn below(selection: &[&str]) -> BTreeSet<String> {
     for (depth, package) in text.lines().filter_map(|line| line.split_once(' ')) {
         let Ok(depth) = depth.parse() else { continue };
         inside = inside.filter(|top| depth > *top);
-        if inside.is_none() && SLOW.iter().any(|slow| package.starts_with(slow)) {
+        if inside.is_none() && package.starts_with(SLOW) {
             inside = Some(depth);
         }
         if inside.is_some() {
@@ -38,15 +38,15 @@ fn below(selection: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn arrow_and_parquet_are_compiled_once_whichever_crate_is_tested() {
+fn parquet_is_compiled_once_whichever_crate_is_tested() {
     let all = below(&["--workspace"]);
     assert!(all.len() > 20, "{all:?}");
     // The smallest sets of features, sets with little in common, and the largest.
     for package in ["run-folder", "judge", "study", "export", "cli"] {
         let own = below(&["--package", &format!("assay-{package}")]);
         let differ: Vec<_> = own.difference(&all).collect();
-        assert!(!own.is_empty(), "assay-{package} no longer uses arrow");
-        assert!(differ.is_empty(), "assay-{package} recompiles arrow: {differ:?}");
+        assert!(!own.is_empty(), "assay-{package} no longer uses parquet");
+        assert!(differ.is_empty(), "assay-{package} recompiles parquet: {differ:?}");
     }
 }
 

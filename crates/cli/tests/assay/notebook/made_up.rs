@@ -384,7 +384,6 @@ impl Case {
                     table.columns.iter().map(|one| one.name.clone()).collect();
                 let mut stream = SampleStream::create(&place, &table.source, &columns).unwrap();
                 stream.append(&table).unwrap();
-                stream.finish().unwrap();
             }
             to_parquet(&place).unwrap();
             self.repeat(repeat, &samples)
