@@ -46,7 +46,10 @@ for _ in $(seq 120); do
     [ -n "$reader" ] && break
     sleep 1
 done
-sleep 10
+reads() { set -- $(cat "/sys/block/${disk##*/}/stat"); echo $1; }
+# fio has begun: it takes its time on a host that is busy.
+before=$(reads)
+for _ in $(seq 120); do [ $(reads) -gt $((before + 100)) ] && break; sleep 1; done
 part blame-disk valid "$assay" blame --json --for 5s "/${reader##*/}"
 kill $exec; wait
 # Two groups always want CPU 0: three parts to one.
