@@ -14,8 +14,6 @@
 
 mod budget;
 mod comparison;
-#[cfg(test)]
-mod crafted;
 mod csv;
 mod curve;
 mod drift;
@@ -33,6 +31,8 @@ mod overrides;
 mod pages;
 mod parquet;
 mod parquet_file;
+#[cfg(test)]
+mod parquet_of_tests;
 mod parquet_writer;
 mod placement;
 mod promise;

@@ -127,8 +127,8 @@ mod tests {
     use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
     use super::*;
-    use crate::crafted::{Values, write};
     use crate::parquet::Batches;
+    use crate::parquet_of_tests::{Values, write};
 
     const ROWS: usize = 1 << 16;
 

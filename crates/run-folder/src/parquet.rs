@@ -191,7 +191,7 @@ impl Iterator for Batches {
 mod tests {
     use parquet::file::properties::WriterProperties;
 
-    use crate::crafted::{Values, write};
+    use crate::parquet_of_tests::{Values, write};
     use crate::run::read_tables;
 
     /// The error for a file with these columns, written with pages as large as possible.

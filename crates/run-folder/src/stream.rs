@@ -15,6 +15,8 @@ use crate::table::{Rows, Table};
 pub struct SampleStream {
     file: File,
     path: PathBuf,
+    /// Bytes of the batches written so far.
+    length: u64,
     /// The lines of one batch, whose memory is reused.
     text: Vec<u8>,
 }
@@ -24,7 +26,8 @@ impl SampleStream {
     pub fn create(folder: &Path, source: &str, columns: &[String]) -> Result<Self, Error> {
         let name = format!("{source}.csv");
         let file = Dir::open(folder)?.create(&name)?;
-        let mut stream = Self { file, path: folder.join(name), text: b"time_ns,subject".to_vec() };
+        let mut stream =
+            Self { file, path: folder.join(name), length: 0, text: b"time_ns,subject".to_vec() };
         for column in columns {
             stream.text.push(b',');
             csv::push(&mut stream.text, column);
@@ -59,7 +62,13 @@ impl SampleStream {
     }
 
     fn write(&mut self) -> Result<(), Error> {
-        self.file.write_all(&self.text).map_err(|cause| Error::io("write", &self.path, &cause))
+        if let Err(cause) = self.file.write_all(&self.text) {
+            // A full disk takes a part of the batch, whose last number may be cut.
+            let _ = self.file.set_len(self.length);
+            return Err(Error::io("write", &self.path, &cause));
+        }
+        self.length += self.text.len() as u64;
+        Ok(())
     }
 }
 
