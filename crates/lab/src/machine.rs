@@ -158,6 +158,11 @@ impl Machine<'_> {
         // An attacker who escapes into QEMU can start no process and gain no privileges there (QEMU
         // 2.11 and later).
         arguments.pair("-sandbox", "on,spawn=deny,elevateprivileges=deny");
+        // CPUs that are emulated in turns: with a thread each, one may go on in code that another has just patched (QEMU
+        // 7.2), and a kernel that attaches to a tracepoint then panics or loops at its own breakpoint.
+        if self.runs == CpuMode::Emulation {
+            arguments.pair("-accel", "tcg,thread=single");
+        }
         // A node is a socket, whose CPUs share a cache; QEMU merges this with virtme-run's `-smp`,
         // and accepts it only if all sockets have the same number of CPUs.
         if self.spec.nodes > 1 && self.spec.cpus.is_multiple_of(self.spec.nodes) {
