@@ -58,7 +58,7 @@ impl Values<'_> {
             Self::Whole(values) => all::<_, Int64Type>(column, values, u64::cast_signed),
             Self::Signed(values) => all::<_, Int64Type>(column, values, |value| value),
             Self::Number(values) => all::<_, DoubleType>(column, values, |value| value),
-            Self::Text(values) => all::<_, ByteArrayType>(column, values, |text| text.into()),
+            Self::Text(values) => all::<_, ByteArrayType>(column, values, Into::into),
         }
     }
 }

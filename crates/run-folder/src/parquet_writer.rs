@@ -267,6 +267,7 @@ impl Column {
 mod tests {
     use std::fs::File;
 
+    use parquet::file::metadata::RowGroupMetaData;
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     use super::*;
@@ -311,7 +312,7 @@ mod tests {
         writer.finish().unwrap();
         let reader = reader(&dir);
         let groups: Vec<i64> =
-            reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+            reader.metadata().row_groups().iter().map(RowGroupMetaData::num_rows).collect();
         assert_eq!(groups, [2, ROWS as i64, 1]);
     }
 }
