@@ -1,4 +1,5 @@
-//! CSV as samples are written in while a repeat runs (RFC 4180): a field is quoted only where it must be.
+//! CSV as samples are written in while a repeat runs (RFC 4180): a field is quoted only where it must be, and
+//! read as it was written, unlike `assay_escape::csv`, which spreadsheets read.
 
 use std::borrow::Cow;
 

@@ -39,7 +39,7 @@ pub(in crate::cases) fn stops(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_stop(free, frozen))
 }
 
-/// The time of a thread that has just left its CPU, which another CPU may still add.
+/// What a thread may use until it leaves its CPU: it counts as frozen before (kernel/freezer.c, `__refrigerator`).
 const LATE_NS: u64 = 1_000_000;
 
 /// CPU time in nanoseconds, before the freeze and while frozen.

@@ -120,20 +120,9 @@ pub(super) fn visit(
     rustix::io::retry_on_intr(|| flock(&lock, FlockOperation::LockExclusive)).unwrap();
     let kept = folder.join(format!("{name}.json"));
     if !kept.exists() {
-        let visit = run(kernel, options, script);
-        let visit = if is_of_the_emulator(&visit) { run(kernel, options, script) } else { visit };
-        fs::write(&kept, visit.to_json()).unwrap();
+        fs::write(&kept, run(kernel, options, script).to_json()).unwrap();
     }
     Some(Visit::from_json(&running::json(&kept)))
-}
-
-/// Whether the guest panicked at a breakpoint of the kernel's own. Attaching to a tracepoint patches code that the other
-/// CPU may run; QEMU's emulation of two CPUs at times still shows the breakpoint when the patch is complete, which a processor
-/// never does (`text_poke_bp_batch` in arch/x86/kernel/alternative.c synchronizes all of them).
-fn is_of_the_emulator(visit: &Visit) -> bool {
-    let rest = visit.ended.stderr.split_once("all of it: ").map(|(_, rest)| rest);
-    let console = rest.and_then(|rest| fs::read_to_string(rest.lines().next()?).ok());
-    console.is_some_and(|text| text.contains("Oops: int3"))
 }
 
 fn run(kernel: &str, options: &[&str], script: &str) -> Visit {

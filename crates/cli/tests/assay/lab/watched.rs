@@ -24,14 +24,14 @@ beside() { # a command in a group of its own, with a state of its own: one state
     beside=$((${beside:-0} + 1))
     ASSAY_STATE=/run/beside-$beside "$assay" exec "$@" >/run/beside-$beside.said 2>&1 &
 }
-await() { # a file that must exist, within two minutes
-    for _ in $(seq 120); do [ -e "$1" ] && break; sleep 1; done
+await() { # a command that must succeed, within two minutes
+    for _ in $(seq 120); do "$@" && break; sleep 1; done
 }
 spin='timeout 4 taskset -c 0 sh -c "while :; do :; done"'
 blame quota --set cpu.max='30000 100000' -- sh -c "$spin; true"
 blame threads -- sh -c "$spin & $spin & $spin & wait"
 beside -- timeout 300 taskset -c 0 sh -c ': >/run/computes; while [ ! -e /run/enough ]; do :; done'
-await /run/computes
+await test -e /run/computes
 blame beside -- sh -c "$spin; true"
 touch /run/enough; wait
 "#;
@@ -41,15 +41,16 @@ pub(super) const CONTENDED: &str = r#"
 beside -- fio --name=reader --filename="$disk" --rw=randread --bs=4k --direct=1 --ioengine=libaio \
     --iodepth=8 --thread --time_based --runtime=300
 exec=$!
-for _ in $(seq 120); do
+is_there() {
     reader=$(ls -d /sys/fs/cgroup/assay-exec-* /sys/fs/cgroup/cpu,cpuacct/assay-exec-* 2>/run/missing)
-    [ -n "$reader" ] && break
-    sleep 1
-done
+    [ -n "$reader" ]
+}
+await is_there
+# fio takes its time to begin on a host that is busy.
 reads() { set -- $(cat "/sys/block/${disk##*/}/stat"); echo $1; }
-# fio has begun: it takes its time on a host that is busy.
 before=$(reads)
-for _ in $(seq 120); do [ $(reads) -gt $((before + 100)) ] && break; sleep 1; done
+has_begun() { [ $(reads) -gt $((before + 100)) ]; }
+await has_begun
 part blame-disk valid "$assay" blame --json --for 5s "/${reader##*/}"
 kill $exec; wait
 # Two groups always want CPU 0: three parts to one.
@@ -57,7 +58,7 @@ for weight in 100 300; do
     beside --set cpu.weight=$weight -- timeout 300 taskset -c 0 \
         sh -c ': >/run/computes-'$weight'; while [ ! -e /run/seen ]; do :; done'
 done
-await /run/computes-100; await /run/computes-300
+await test -e /run/computes-100; await test -e /run/computes-300
 part contended "$assay" audit --for 20s --json
 touch /run/seen; wait
 "#;
