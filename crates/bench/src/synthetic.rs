@@ -157,7 +157,6 @@ mod tests {
             measure: "io.bytes".to_owned(),
             is: RelationRecord::Equal,
             within: 0.5,
-            confidence: 0.95,
             every: None,
         };
         let trial = TrialRecord {

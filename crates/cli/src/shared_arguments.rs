@@ -27,8 +27,8 @@ pub(crate) struct StudyArguments {
     /// Maximum length of a repeat, e.g. `20s`
     #[arg(long, value_name = "DURATION", value_parser = repeat_length)]
     pub(crate) at_most: Option<Duration>,
-    /// When to stop: `at_most` (when the time is up) or `precise` (a trial of more than three repeats, or
-    /// a single repeat, as soon as every promise is known precisely enough, whatever its verdict)
+    /// When a trial ends: `decided` (at the first look that decides it, after 8, 10, 14, 18 or 24 repeats)
+    /// or `at_most` (after all its repeats)
     #[arg(long, value_name = "WHEN", value_parser = stop)]
     pub(crate) stop: Option<Stop>,
     /// Weights of the groups of a fio job file, one for each section or `cgroup=` in its order, e.g.
@@ -102,8 +102,8 @@ fn weights(text: &str) -> Result<Weights, String> {
 fn stop(text: &str) -> Result<Stop, String> {
     match text {
         "at_most" => Ok(Stop::AtMost),
-        "precise" | "decided" => Ok(Stop::Precise),
-        _ => Err("write `at_most` or `precise`".to_owned()),
+        "decided" => Ok(Stop::Decided),
+        _ => Err("write `decided` or `at_most`".to_owned()),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Classifies two noisy measurements: better, worse, equal, different, undecided.
 
 use assay_judge::trial_numbers::{RepeatLog, TrialNumber};
+use assay_stats::over_repeats::{confidence_to_break, equivalence};
 use assay_terms::{Direction, Measure, RelationKind};
 use assay_verdict::wording::{number, together};
 use assay_verdict::{Equivalence, Estimated, MeasureComparison, PromiseChange, Verdict};
 
+use super::Terms;
 use super::direction::direction;
 use super::ratio::Log;
 
@@ -22,19 +24,36 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Compares one measure. Where the data of a side decided when it ended, its looks have spent the
-    /// rest of the error probability.
+    /// The rule for these pairs of measures: of those that decide, all that differ are found with the error of one
+    /// (Holm 1979). The least ratio is held against the error over all; what that finds need not be counted again.
+    pub(super) fn new<'n>(
+        terms: &Terms,
+        paired: bool,
+        deciding: impl Iterator<Item = &'n (TrialNumber, TrialNumber)>,
+    ) -> Self {
+        let with =
+            |sure: f64| Self { within: terms.within, confidence: terms.confidence, sure, paired };
+        let ratio = |(a, b): &(TrialNumber, TrialNumber)| {
+            with(0.0).ratio(a.found.as_deref().ok()?, b.found.as_deref().ok()?)
+        };
+        let ratios: Vec<Log> = deciding.filter_map(ratio).collect();
+        let mut found = 0;
+        loop {
+            let rule = with(confidence_to_break(terms.confidence, ratios.len() - found));
+            let apart = ratios.iter().filter(|ratio| rule.is_apart(ratio)).count();
+            if apart <= found {
+                return rule;
+            }
+            found = apart;
+        }
+    }
+
+    fn is_apart(&self, ratio: &Log) -> bool {
+        ratio.is_enough() && ratio.mean.abs() - ratio.half(self.sure) > self.edge()
+    }
+
+    /// Compares one measure.
     pub(super) fn judge(&self, a: &TrialNumber, b: &TrialNumber) -> MeasureComparison {
-        self.spending(a.part.min(b.part)).compare(a, b)
-    }
-
-    /// The same rule with a part of the error probability.
-    fn spending(&self, part: f64) -> Self {
-        let rest = |confidence: f64| 1.0 - (1.0 - confidence) * part;
-        Self { confidence: rest(self.confidence), sure: rest(self.sure), ..self.clone() }
-    }
-
-    fn compare(&self, a: &TrialNumber, b: &TrialNumber) -> MeasureComparison {
         let (of, to) = (a, b);
         let blank = MeasureComparison {
             measure: a.measure.clone(),
@@ -90,8 +109,8 @@ impl Rule {
         let edge = self.edge();
         let (half, sure) = (ratio.half(self.confidence), ratio.half(self.sure));
         let enough = ratio.is_enough();
-        let equal = enough && ratio.mean.abs() + half <= edge;
-        let apart = enough && ratio.mean.abs() - sure > edge;
+        let equal = enough && ratio.mean.abs() + ratio.half(equivalence(self.confidence)) <= edge;
+        let apart = self.is_apart(&ratio);
         let differs = enough && ratio.mean.abs() > sure;
         let down = enough && ratio.mean + half < edge;
         let up = enough && ratio.mean - half > -edge;
@@ -242,18 +261,17 @@ pub(super) fn leaves_open(one: &PromiseChange) -> bool {
     one.change == Equivalence::Undecided && (a != b || a == Verdict::Broken)
 }
 
-/// The verdict of a trial. A significant difference in any measure counts, since the intervals hold
-/// for all measures at once; an open measure counts only where it decides.
+/// The verdict of a trial. Only the measures that decide count.
 pub(super) fn of_trial(
     measures: &[MeasureComparison],
     promises: &[PromiseChange],
     baseline: bool,
 ) -> Equivalence {
-    let counted = measures.iter().filter(|one| !baseline || !is_kept_at_last(one, promises));
+    let deciding = measures.iter().filter(|one| one.decides);
+    let deciding = deciding.filter(|one| !baseline || !is_kept_at_last(one, promises));
     let changes = promises.iter().map(|promise| promise.change);
-    let seen = counted.clone().map(|one| one.verdict).chain(changes);
+    let seen = deciding.clone().map(|one| one.verdict).chain(changes);
     let any = |wanted: &[Equivalence]| seen.clone().any(|one| wanted.contains(&one));
-    let deciding = counted.filter(|one| one.decides);
     let mut missing = deciding.clone();
     let open = missing.any(|one| match one.verdict {
         Equivalence::Undecided => !baseline || !one.not_worse,

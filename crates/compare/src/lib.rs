@@ -2,8 +2,8 @@
 //!
 //! Every measure gets two independent tests: whether it is *equal within a margin* (the whole
 //! interval of the ratio lies within it, two one-sided tests, Schuirmann 1987), and whether it is
-//! *different by more than the margin* (the interval that holds for all measures at once lies
-//! outside). What is neither is undecided, never equal. See docs/comparing.md.
+//! *different by more than the margin* (its interval lies outside, at an error that holds for all measures
+//! that decide at once; Holm 1979). What is neither is undecided, never equal. See docs/comparing.md.
 
 mod differences;
 mod direction;
@@ -20,8 +20,7 @@ mod sentence;
 use assay_judge::trial_numbers::TrialNumber;
 use assay_judge::{Samples, judge};
 use assay_run_folder::Manifest;
-use assay_stats::over_repeats::confidence_to_break;
-use assay_verdict::wording::{levels, percent};
+use assay_verdict::wording::levels;
 use assay_verdict::{
     ComparedRun, Equivalence, Judgement, MeasureComparison, PromiseChange, RunComparison,
     TrialComparison,
@@ -94,11 +93,8 @@ fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunCompar
     document.notes = matched.pairs.iter().flat_map(|pair| left_out(a, b, &judged, pair)).collect();
     let found: Vec<PairData> =
         matched.pairs.iter().map(|pair| find(a, b, &judged, pair, terms)).collect();
-    document.notes.extend(found.iter().flat_map(PairData::looks));
-    let count: usize = found.iter().map(PairData::comparable).sum();
-    let sure = confidence_to_break(terms.confidence, count);
-    let rule =
-        equivalence::Rule { within: terms.within, confidence: terms.confidence, sure, paired };
+    let deciding = found.iter().flat_map(PairData::deciding);
+    let rule = equivalence::Rule::new(terms, paired, deciding);
     document.trials = found.into_iter().map(|found| found.judge(&rule, terms)).collect();
     sentence::conclude(document, matched.pairs.is_empty())
 }
@@ -190,25 +186,9 @@ fn find(
 }
 
 impl PairData {
-    /// Sides that could end before all planned repeats.
-    fn looks(&self) -> Vec<String> {
-        let Some((a, b)) = self.quantities.first() else { return Vec::new() };
-        let note = |(name, side): (&str, &TrialNumber)| {
-            (side.part < 1.0).then(|| {
-                format!(
-                    "{name}{} could end as soon as it was precise: its looks leave {} of the error for \
-                     the intervals.",
-                    under(&self.pair),
-                    percent(side.part)
-                )
-            })
-        };
-        [("A", a), ("B", b)].into_iter().filter_map(note).collect()
-    }
-
-    /// Number of intervals, each of which can be wrong.
-    fn comparable(&self) -> usize {
-        self.quantities.iter().filter(|(a, b)| a.found.is_ok() && b.found.is_ok()).count()
+    /// The measures that decide and have numbers, each of which can be wrong.
+    fn deciding(&self) -> impl Iterator<Item = &(TrialNumber, TrialNumber)> {
+        self.quantities.iter().filter(|(a, b)| a.decides && a.found.is_ok() && b.found.is_ok())
     }
 
     fn judge(self, rule: &equivalence::Rule, terms: &Terms) -> TrialComparison {

@@ -13,7 +13,7 @@ pub(super) struct Judged<'t> {
     pub(super) judged: &'t TrialJudgement,
 }
 
-/// Promises that both trials make, in the order of A. With another margin, confidence or span of time
+/// Promises that both trials make, in the order of A. With another margin or span of time
 /// it is another promise.
 pub(super) fn changes(of_a: Judged<'_>, of_b: Judged<'_>) -> Vec<PromiseChange> {
     let (a, b) = (of_a.judged, of_b.judged);
@@ -21,9 +21,8 @@ pub(super) fn changes(of_a: Judged<'_>, of_b: Judged<'_>) -> Vec<PromiseChange> 
     let mut found = Vec::new();
     for (asked, of_a) in of_a.trial.promises.iter().zip(&a.promises) {
         let same = |(other, of_b): &(&PromiseRecord, &PromiseJudgement)| {
-            let terms = |one: &PromiseJudgement| (one.within.to_bits(), one.confidence.to_bits());
             (&of_a.measure, &of_a.is, &of_a.to) == (&of_b.measure, &of_b.is, &of_b.to)
-                && terms(of_a) == terms(of_b)
+                && of_a.within.to_bits() == of_b.within.to_bits()
                 && asked.every == other.every
         };
         let Some(place) = left.iter().position(same) else { continue };
@@ -51,12 +50,9 @@ fn state(trial: &TrialJudgement, promise: &PromiseJudgement) -> PromiseState {
     PromiseState { verdict, worst_error, repeats: trial.repeats }
 }
 
-/// Kept or broken, where that is expected of runs like these: a single broken repeat is a fact
-/// about its own window, and two such windows do not show what is due to the difference of the
-/// runs.
+/// Kept or broken.
 fn decided(promise: &PromiseJudgement) -> Option<Verdict> {
-    let known = |verdict: &Verdict| matches!(verdict, Verdict::Kept | Verdict::Broken);
-    promise.will_be.filter(known).map(|_| promise.verdict).filter(known)
+    Some(promise.verdict).filter(|verdict| matches!(verdict, Verdict::Kept | Verdict::Broken))
 }
 
 /// The change; undecided unless both sides are decided.

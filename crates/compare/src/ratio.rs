@@ -2,6 +2,7 @@
 
 use assay_judge::trial_numbers::RepeatLog;
 use assay_stats::over_repeats::{MOST_REPEATS, Spread};
+use assay_stats::rule::FEWEST;
 use assay_stats::student::t_quantile;
 
 /// A logarithm with its standard error.
@@ -98,9 +99,9 @@ impl Log {
         scatter + self.grain
     }
 
-    /// Whether the scatter is known well enough to decide anything.
+    /// Whether there are enough repeats to decide anything.
     pub(super) fn is_enough(&self) -> bool {
-        self.freedom > 0.0 && self.repeats > 1
+        self.freedom > 0.0 && self.repeats >= FEWEST
     }
 
     /// Repeats of each side that would probably bring half the interval's width below `distance`,

@@ -1,5 +1,6 @@
 //! The verdict of a comparison and its sentence.
 
+use assay_stats::rule::FEWEST;
 use assay_verdict::wording::{count, few, levels, margin, number, percent};
 use assay_verdict::{
     Equivalence, MeasureComparison, PromiseChange, RunComparison, TrialComparison,
@@ -234,13 +235,9 @@ fn notes(document: &RunComparison) -> Vec<String> {
         .trials
         .iter()
         .flat_map(|trial| &trial.measures)
-        .any(|one| one.ratio.is_some() && one.a.repeats.min(one.b.repeats) < 2);
+        .any(|one| one.ratio.is_some() && one.a.repeats.min(one.b.repeats) < FEWEST);
     if single {
-        notes.push(
-            "A single repeat shows nothing about the scatter: it has no interval and \
-             decides nothing. Two or more have one."
-                .to_owned(),
-        );
+        notes.push(format!("Fewer than {FEWEST} repeats of a side are facts, and decide nothing."));
     }
     if !document.paired {
         notes.push(

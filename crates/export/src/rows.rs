@@ -96,7 +96,6 @@ fn promise_rows(
         Cell::Text(&promise.is),
         Cell::text(promise.to.as_deref()),
         Cell::number(promise.within),
-        Cell::number(promise.confidence),
         Cell::Text(promise.verdict.word()),
         Cell::number(worst.map(|worst| worst.value)),
         Cell::number(worst.map(|worst| worst.low)),

@@ -259,10 +259,9 @@ impl Collection<'_> {
         self.hosts.extend(self.unread.into_iter().filter(|host| nodes.insert(host.node.clone())));
         let mut hosts = self.hosts;
         hosts.sort_by_key(|host| host.task);
-        let verdicts = self.merge.verdicts().to_vec();
         let (mut trials, mut comparisons) = self.merge.finish();
         leave_open(&hosts, &mut trials, &mut comparisons);
-        let (verdict, reason) = conclude(&hosts, &verdicts);
+        let (verdict, reason) = conclude(&hosts);
         let [study, title, question, started_at] = self.head.unwrap_or_default();
         let fleet = self.fleet;
         FleetJudgement {

@@ -1,15 +1,11 @@
 //! The overall verdict of a fleet.
 
 use assay_verdict::wording::{count, some_of};
-use assay_verdict::{FleetComparison, FleetHost, FleetTrial, Verdict, wrong_by_chance};
+use assay_verdict::{FleetComparison, FleetHost, FleetTrial, Verdict};
 
-/// Number of promises from which the expected number of errors is reported.
-const MANY: usize = 10;
-
-/// The verdict of a fleet and the sentence that explains it. `verdicts` are those of every promise
-/// on every host, each with the confidence of the promise.
+/// The verdict of a fleet and the sentence that explains it.
 #[must_use]
-pub fn conclude(hosts: &[FleetHost], verdicts: &[(Verdict, f64)]) -> (Verdict, String) {
+pub fn conclude(hosts: &[FleetHost]) -> (Verdict, String) {
     let all_verdicts: Vec<Verdict> = hosts.iter().filter_map(|host| host.verdict).collect();
     let missing = named(hosts, |host| host.verdict.is_none());
     if hosts.is_empty() {
@@ -35,18 +31,7 @@ pub fn conclude(hosts: &[FleetHost], verdicts: &[(Verdict, f64)]) -> (Verdict, S
         Verdict::Kept if !missing.is_empty() => Verdict::Undecided,
         worst => worst,
     };
-    let parts = parts.join(", ");
-    (verdict, [parts].into_iter().chain(by_chance(verdicts)).collect::<Vec<_>>().join("; "))
-}
-
-/// Each verdict holds at the confidence of its promise, but not all of them simultaneously.
-fn by_chance(verdicts: &[(Verdict, f64)]) -> Option<String> {
-    let promises = verdicts.len();
-    let wrong = wrong_by_chance(verdicts.iter().copied()).filter(|_| promises >= MANY)?;
-    Some(format!(
-        "by chance alone at most {wrong:.1} of the verdicts on {promises} promises are expected to be \
-         wrong"
-    ))
+    (verdict, parts.join(", "))
 }
 
 /// Changes kept verdicts to undecided if a host is missing.
@@ -92,10 +77,10 @@ mod tests {
     #[test]
     fn a_missing_host_leaves_kept_promises_undecided() {
         let kept = [host("a", Some(Verdict::Kept)), host("b", Some(Verdict::Kept))];
-        assert_eq!(conclude(&kept, &[]), (Verdict::Kept, "kept on 2 of 2 hosts".to_owned()));
+        assert_eq!(conclude(&kept), (Verdict::Kept, "kept on 2 of 2 hosts".to_owned()));
         let lost = [host("a", Some(Verdict::Kept)), host("b", None)];
         assert_eq!(
-            conclude(&lost, &[]),
+            conclude(&lost),
             (Verdict::Undecided, "kept on 1 of 2 hosts (a), no verdict from 1 (b)".to_owned())
         );
     }
@@ -113,24 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn many_promises_report_how_many_may_be_wrong_by_chance() {
-        let hosts = [host("a", Some(Verdict::Kept))];
-        let reason_for = |verdicts: &[(Verdict, f64)]| conclude(&hosts, verdicts).1;
-        let reason = reason_for(&[(Verdict::Kept, 0.9); 40]);
-        assert!(
-            reason.ends_with("at most 4.0 of the verdicts on 40 promises are expected to be wrong"),
-            "{reason}"
-        );
-        assert_eq!(reason_for(&[(Verdict::Kept, 0.95); 9]), "kept on 1 of 1 host");
-    }
-
-    #[test]
     fn one_host_with_a_broken_promise_breaks_it_for_the_fleet() {
         let hosts =
             [host("a", Some(Verdict::Kept)), host("b", Some(Verdict::Broken)), host("c", None)];
-        let (verdict, reason) = conclude(&hosts, &[]);
+        let (verdict, reason) = conclude(&hosts);
         assert_eq!(verdict, Verdict::Broken);
         assert!(reason.starts_with("broken on 1 of 3 hosts (b)"), "{reason}");
-        assert_eq!(conclude(&[host("a", None)], &[]).0, Verdict::Void);
+        assert_eq!(conclude(&[host("a", None)]).0, Verdict::Void);
     }
 }

@@ -19,7 +19,6 @@ pub struct FleetMerge {
     /// Index of each trial and comparison, so that the time does not grow with the square of their number.
     known_trials: HashMap<String, usize>,
     known_comparisons: HashMap<String, usize>,
-    verdicts: Vec<(Verdict, f64)>,
 }
 
 /// One combination of factors.
@@ -48,18 +47,8 @@ fn key(identity: &impl Serialize) -> String {
 impl FleetMerge {
     /// Adds the result of one host.
     pub fn add(&mut self, node: &str, judgement: &Judgement) {
-        let promises = judgement.trials.iter().flat_map(|trial| &trial.promises);
-        self.verdicts.extend(promises.map(|one| (one.verdict, one.confidence)));
-        let across = judgement.comparisons.iter();
-        self.verdicts.extend(across.map(|one| (one.verdict, one.confidence)));
         judgement.trials.iter().for_each(|trial| self.add_trial(node, trial));
         judgement.comparisons.iter().for_each(|one| self.add_comparison(node, one));
-    }
-
-    /// Every verdict of every run, with the confidence of its promise.
-    #[must_use]
-    pub fn verdicts(&self) -> &[(Verdict, f64)] {
-        &self.verdicts
     }
 
     fn add_trial(&mut self, node: &str, judged: &TrialJudgement) {
@@ -148,26 +137,24 @@ impl Promise {
     }
 
     fn finish(self) -> FleetPromise {
-        let confidence = self.like.confidence;
         let numbers = |number: fn(&PromiseOnHost) -> Option<f64>| -> ValuesByHost {
             let counted = self.hosts.iter().filter(|host| host.verdict != Verdict::Void);
             counted.filter_map(|host| Some((host.node.clone(), number(host)?))).collect()
         };
         let groups = self.groups.iter().map(|(name, values)| FleetGroup {
             name: name.clone(),
-            to_expected: of_ratios(values, confidence),
+            to_expected: of_ratios(values),
         });
         FleetPromise {
             groups: groups.collect(),
-            total_rate: of_ratios(&numbers(|host| host.total_rate), confidence),
-            worst_error: of_amounts(&numbers(|host| host.worst_error), confidence),
+            total_rate: of_ratios(&numbers(|host| host.total_rate)),
+            worst_error: of_amounts(&numbers(|host| host.worst_error)),
             verdict: Verdict::worst(self.hosts.iter().map(|host| host.verdict)),
             hosts: self.hosts,
             measure: self.like.measure,
             is: self.like.is,
             to: self.like.to,
             within: self.like.within,
-            confidence,
         }
     }
 }
@@ -193,13 +180,11 @@ pub(crate) mod tests {
         };
         let promise = PromiseJudgement {
             was: None,
-            will_be: None,
             spans: None,
             measure: "io.bytes".to_owned(),
             is: "proportional".to_owned(),
             to: Some("io.weight".to_owned()),
             within: 0.1,
-            confidence: 0.95,
             verdict,
             reason: "because".to_owned(),
             worst_error: Some(Interval { value: 0.02, low: 0.01, high: 0.03 }),
@@ -226,7 +211,6 @@ pub(crate) mod tests {
             workloads: Vec::new(),
         };
         Judgement {
-            wrong_by_chance: None,
             schema: 1,
             study: "x".to_owned(),
             verdict,

@@ -7,20 +7,23 @@ use assay_verdict::{Extreme, Spread};
 /// One value per host.
 pub(crate) type ValuesByHost = Vec<(String, f64)>;
 
+/// Confidence of the intervals over hosts.
+const CONFIDENCE: f64 = 0.95;
+
 /// The geometric mean, for numbers that vary by factors.
-pub(crate) fn of_ratios(numbers: &ValuesByHost, confidence: f64) -> Available<Spread> {
+pub(crate) fn of_ratios(numbers: &ValuesByHost) -> Available<Spread> {
     if let Some((node, _)) = numbers.iter().find(|(_, value)| *value <= 0.0) {
         return Available::NotAvailable(format!("it is 0 on {node}, so no ratio can be computed"));
     }
     let logs: Vec<f64> = numbers.iter().map(|(_, value)| value.ln()).collect();
-    finish(numbers, LogSpread::from_logs(&logs).map(|spread| spread.interval(confidence)))
+    finish(numbers, LogSpread::from_logs(&logs).map(|spread| spread.interval(CONFIDENCE)))
 }
 
 /// The arithmetic mean, for numbers that may be 0 but not negative.
-pub(crate) fn of_amounts(numbers: &ValuesByHost, confidence: f64) -> Available<Spread> {
+pub(crate) fn of_amounts(numbers: &ValuesByHost) -> Available<Spread> {
     let values: Vec<f64> = numbers.iter().map(|(_, value)| *value).collect();
     let spread = LogSpread::from_logs(&values).map(|spread| {
-        let half = spread.half(confidence);
+        let half = spread.half(CONFIDENCE);
         (spread.mean, (spread.mean - half).max(0.0), spread.mean + half)
     });
     finish(numbers, spread)
@@ -59,7 +62,7 @@ mod tests {
 
     #[test]
     fn three_hosts_give_a_mean_an_interval_and_extremes() {
-        let spread = of_ratios(&on(&[90.0, 100.0, 1e4 / 90.0]), 0.95);
+        let spread = of_ratios(&on(&[90.0, 100.0, 1e4 / 90.0]));
         let spread = spread.value().unwrap();
         assert!((spread.value - 100.0).abs() < 1e-9);
         // t(2) at 95 % is 4.3027; the logarithms are -d, 0, d.
@@ -67,26 +70,26 @@ mod tests {
         assert!((spread.high.unwrap().ln() - 100.0_f64.ln() - half).abs() < 1e-4);
         assert_eq!((spread.lowest.node.as_str(), spread.highest.node.as_str()), ("a", "c"));
         assert!((spread.ratio.unwrap() - 1e4 / 8100.0).abs() < 1e-9);
-        let one = of_ratios(&on(&[5.0]), 0.95);
+        let one = of_ratios(&on(&[5.0]));
         assert_eq!(one.value().map(|one| (one.low, one.ratio)), Some((None, Some(1.0))));
-        assert_eq!(of_amounts(&on(&[]), 0.95).reason(), Some("no host has a conclusive value"));
+        assert_eq!(of_amounts(&on(&[])).reason(), Some("no host has a conclusive value"));
     }
 
     /// JSON has no infinity, and what is written in its place no reader of the document takes.
     #[test]
     fn no_spread_is_infinite() {
         let huge = on(&[f64::MAX, f64::MAX, f64::MIN_POSITIVE]);
-        for spread in [of_amounts(&huge, 0.95), of_ratios(&on(&[f64::INFINITY, 1.0]), 0.95)] {
+        for spread in [of_amounts(&huge), of_ratios(&on(&[f64::INFINITY, 1.0]))] {
             assert!(spread.reason().unwrap().contains("too large"), "{spread:?}");
         }
-        assert_eq!(of_ratios(&huge, 0.95).value().unwrap().ratio, None);
+        assert_eq!(of_ratios(&huge).value().unwrap().ratio, None);
     }
 
     #[test]
     fn a_zero_is_an_amount_but_has_no_ratio() {
         let numbers = on(&[0.0, 0.02]);
-        assert!(of_ratios(&numbers, 0.95).reason().unwrap().contains("on a"));
-        let spread = of_amounts(&numbers, 0.95);
+        assert!(of_ratios(&numbers).reason().unwrap().contains("on a"));
+        let spread = of_amounts(&numbers);
         let spread = spread.value().unwrap();
         assert_eq!((spread.low, spread.ratio), (Some(0.0), None));
     }

@@ -15,5 +15,5 @@ pub use explain::{
 };
 pub use tune::{
     Assessment, Budget, Measured, Move, NotTried, Outcome, Search, SearchRun, SettingPool,
-    SettingResult, TriedSetting, Tuning, frontier, is_work, rate_ratio, tuning,
+    SettingResult, TriedSetting, Tuning, frontier, is_work, tuning,
 };

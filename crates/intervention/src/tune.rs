@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use assay_verdict::{Interval, Verdict};
 
 pub use assessment::{Assessment, frontier, is_work};
-pub use conclude::{SearchRun, TriedSetting, rate_ratio, tuning};
+pub use conclude::{SearchRun, TriedSetting, tuning};
 pub use search::{Budget, Move, Search, SettingPool};
 
 /// Result of a search.
@@ -94,10 +94,6 @@ pub struct Tuning {
     pub measure: String,
     /// Its margin.
     pub within: f64,
-    /// Confidence of the intervals of the search.
-    pub search_confidence: f64,
-    /// Confidence of the confirmation, stricter the more settings were confirmed.
-    pub confirmation_confidence: f64,
     /// The outcome.
     pub outcome: Outcome,
     /// Name of the chosen setting.

@@ -13,7 +13,8 @@ use crate::estimates::Estimates;
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
-pub(crate) use assay_terms::Measure;
+pub(crate) use assay_stats::rule::FEWEST;
+use assay_terms::Measure;
 use assay_terms::Side;
 use assay_verdict::Strength;
 use assay_verdict::causes::CauseEntry;
@@ -156,8 +157,16 @@ pub(crate) fn find(
         }
         (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers, proofs),
         (Verdict::Undecided, Some(numbers)) => {
-            let of_window = proofs::of_observed_seconds(&found).into_iter();
-            of_window.chain(too_short(promise, measure, numbers)).collect()
+            let of_window = proofs::of_observed_seconds(&found);
+            // Fewer starts than a verdict takes are facts, and what may have caused them is suspected.
+            let in_few = numbers.repeats < FEWEST && was_broken(numbers);
+            match in_few && of_window.is_empty() {
+                true => suspected(subject, promise, measure, numbers, proofs),
+                false => {
+                    let too_short = too_short(promise, measure, numbers);
+                    of_window.into_iter().chain(too_short).collect()
+                }
+            }
         }
         _ => Vec::new(),
     };
@@ -165,18 +174,21 @@ pub(crate) fn find(
 }
 
 /// Whether there is something that events may prove the cause of. An undecided promise may have been broken in the
-/// observed seconds, by more than the counters' grain: that is a fact like the events, whatever other seconds would show.
+/// observed seconds: that is a fact like the events, whatever other seconds would show.
 fn may_be_proven(numbers: &Estimates, verdict: Verdict) -> bool {
-    let was_broken = || numbers.was.as_ref().is_some_and(|was| was.verdict == Verdict::Broken);
     match verdict {
         Verdict::Void | Verdict::Broken => true,
-        Verdict::Undecided => was_broken(),
+        Verdict::Undecided => was_broken(numbers),
         Verdict::Kept => false,
     }
 }
 
+fn was_broken(numbers: &Estimates) -> bool {
+    numbers.was.as_ref().is_some_and(|was| was.verdict == Verdict::Broken)
+}
+
 /// Why a promise of shares is undecided: the run is too short. It never explains a broken promise,
-/// since the interval of a share covers it.
+/// since the bounds of a share cover it.
 fn too_short(promise: &PromiseRecord, measure: Measure, numbers: &Estimates) -> Vec<Cause> {
     let shares = promise.is.kind().divides();
     let slice_s = match measure.is_cpu() {

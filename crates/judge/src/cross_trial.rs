@@ -1,16 +1,23 @@
 //! Promises across trials: levels of a factor compared with each other.
 //!
 //! Trials are compared repeat by repeat: the order within a repeat is random, so that a drift of
-//! the host affects both sides of a pair alike and only the level differs. Intervals are Student's
-//! t on the logarithms of these ratios.
+//! the host affects both sides of a pair alike and only the level differs. The rule is that of means, on the logarithms
+//! of these ratios.
 
 use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRecord};
-use assay_stats::over_repeats::{Spread, confidence_to_break, needed_of_all};
+use assay_stats::over_repeats::{Spread, needed_of_all};
 use assay_stats::resolution::Resolution;
+use assay_stats::rule::{BROKEN, FEWEST, KEPT};
 use assay_verdict::{ComparisonJudgement, LevelJudgement, Verdict, wording};
 
 use crate::metric::resolution;
 use crate::trial_value::{TrialValues, ValuesByRepeat};
+
+/// Two-sided confidence of the bounds for kept.
+const SURE: f64 = 1.0 - 2.0 * KEPT;
+
+/// Confidence of the interval shown of one level.
+const SHOWN: f64 = 0.95;
 
 mod pair;
 mod sentence;
@@ -74,7 +81,7 @@ fn judge_one(
     let levels = levels(&promise.is, over, inputs);
     let which = pairs_of(&promise.is, levels.len());
     let allowed = Allowed::new(&promise.is);
-    let sure = confidence_to_break(promise.confidence, which.len());
+    let sure = 1.0 - 2.0 * BROKEN / which.len().max(1) as f64;
     let pairs: Vec<Pair> =
         which.iter().map(|(of, to)| Pair::new(promise, &levels[*of], &levels[*to], sure)).collect();
     let verdict = match pairs.is_empty() {
@@ -94,12 +101,9 @@ fn judge_one(
         at_least,
         at_most,
         within,
-        confidence: promise.confidence,
         verdict,
         reason: sentence::reason(promise, &pairs, verdict),
-        needs_repeats: (verdict == Verdict::Undecided)
-            .then(|| needed(&pairs, allowed, promise.confidence))
-            .flatten(),
+        needs_repeats: (verdict == Verdict::Undecided).then(|| needed(&pairs, allowed)).flatten(),
         levels: levels.iter().map(|level| document(level, promise)).collect(),
         pairs: pairs.iter().map(Pair::document).collect(),
     }
@@ -145,7 +149,7 @@ fn pairs_of(is: &AcrossRecord, levels: usize) -> Vec<(usize, usize)> {
 /// The measure under one level.
 fn document(level: &Level, promise: &ComparisonRecord) -> LevelJudgement {
     let resolution = resolution(&promise.measure);
-    of_level(level.factors.clone(), &level.found.numbers, resolution, promise.confidence)
+    of_level(level.factors.clone(), &level.found.numbers, resolution)
 }
 
 /// The measure of one trial over its repeats.
@@ -153,7 +157,6 @@ pub(crate) fn of_level(
     factors: Levels,
     found: &ValuesByRepeat,
     resolution: Resolution,
-    confidence: f64,
 ) -> LevelJudgement {
     let (values, not_available) = match found {
         Ok(values) => (values.as_slice(), None),
@@ -161,7 +164,7 @@ pub(crate) fn of_level(
     };
     let logs: Vec<f64> = values.iter().map(|(_, value)| value.ln()).collect();
     let spread = Spread::of_numbers(&logs, resolution).filter(|spread| spread.mean.is_finite());
-    let interval = spread.map(|spread| spread.interval(confidence));
+    let interval = spread.map(|spread| spread.interval(SHOWN));
     let bounded = interval.filter(|(_, _, high)| high.is_finite());
     let nothing = values
         .first()
@@ -178,8 +181,9 @@ pub(crate) fn of_level(
 }
 
 /// The repeats that would probably decide.
-fn needed(pairs: &[Pair], allowed: Allowed, confidence: f64) -> Option<usize> {
+fn needed(pairs: &[Pair], allowed: Allowed) -> Option<usize> {
     let open = pairs.iter().filter(|pair| pair.verdict == Verdict::Undecided);
     let spreads = open.filter_map(|pair| pair.spread.as_ref().ok());
-    needed_of_all(spreads.map(|spread| (*spread, allowed.room(spread.mean))), confidence)
+    needed_of_all(spreads.map(|spread| (*spread, allowed.room(spread.mean))), SURE)
+        .map(|needed| needed.max(FEWEST))
 }

@@ -1,12 +1,6 @@
-//! Verdicts from intervals.
-//!
-//! `kept` is an intersection-union test of equivalence (Schuirmann 1987; Berger and Hsu 1996): when
-//! every group's interval lies within the margin, "all groups are within the margin" holds at that
-//! confidence without any correction for many groups. `broken` claims that *some* group is outside,
-//! which one of many groups could be by chance, and therefore needs the wider interval that holds
-//! for all groups at once.
+//! Verdicts from the bounds of means ([`assay_stats::rule`]).
 
-use assay_stats::pooled::Estimate;
+use assay_stats::rule::Estimate;
 use assay_terms::Side;
 use assay_verdict::{Interval, Verdict};
 
@@ -15,9 +9,9 @@ use assay_verdict::{Interval, Verdict};
 pub(crate) struct Deviation {
     /// The point estimate, at least 0.
     pub(crate) value: f64,
-    /// Lower bound that holds for all groups at once.
+    /// Lower bound, for broken.
     pub(crate) low: f64,
-    /// Upper bound of this group's interval.
+    /// Upper bound, for kept.
     pub(crate) high: f64,
 }
 
@@ -49,7 +43,7 @@ impl Deviation {
         }
     }
 
-    /// The verdict by one group's interval.
+    /// The verdict on one group.
     pub(crate) fn verdict(&self, within: f64) -> Verdict {
         if self.low > within {
             Verdict::Broken
@@ -103,7 +97,7 @@ pub(crate) fn needs(deviations: &[Deviation], within: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_stats::pooled::Range;
+    use assay_stats::rule::Range;
 
     fn estimate(value: f64, half: f64) -> Estimate {
         let broken = Range { low: value - 2.0 * half, high: value + 2.0 * half };

@@ -3,7 +3,7 @@
 use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::jain;
 use assay_stats::over_repeats::MOST_REPEATS;
-use assay_stats::proportion::FEWEST;
+use assay_stats::rule::FEWEST;
 use assay_verdict::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 
 use crate::decide;
@@ -14,7 +14,7 @@ use crate::statement::Statement;
 pub(crate) fn document(
     promise: &PromiseRecord,
     numbers: Option<&Estimates>,
-    Statement { verdict, will_be, reason, is_open }: Statement,
+    Statement { verdict, reason, is_open }: Statement,
 ) -> PromiseJudgement {
     let open = numbers.filter(|_| verdict == Verdict::Undecided);
     let needs = open.and_then(|numbers| needed_repeats(numbers, promise.within));
@@ -28,10 +28,9 @@ pub(crate) fn document(
             Reference::Value(bound) => Some(bound.to_string()),
         },
         within: promise.within,
-        confidence: promise.confidence,
         verdict,
         reason,
-        worst_error: numbers.and_then(|numbers| worst_error(numbers, verdict)),
+        worst_error: numbers.and_then(|numbers| decide::worst(&numbers.deviations)),
         errors: numbers.map(|numbers| numbers.errors.clone()).unwrap_or_default(),
         jain: numbers.filter(|_| kind.divides()).and_then(jain_index),
         total_rate: numbers.map(|numbers| numbers.rates.iter().sum()),
@@ -40,7 +39,6 @@ pub(crate) fn document(
             needs as f64 * numbers.window_s / numbers.repeats.max(1) as f64
         }),
         was: numbers.and_then(|numbers| numbers.was.clone()),
-        will_be,
         spans: numbers.and_then(|numbers| numbers.spans.clone()),
         groups: numbers
             .map(|numbers| groups(numbers, promise.within, (verdict, is_open)))
@@ -58,20 +56,11 @@ fn jain_index(numbers: &Estimates) -> Option<f64> {
 
 /// The repeats that would probably decide.
 fn needed_repeats(numbers: &Estimates, within: f64) -> Option<usize> {
-    let found = Verdict::worst(numbers.deviations.iter().map(|one| one.verdict(within)));
-    if numbers.repeats > 1 && found != Verdict::Undecided {
-        return (numbers.spans.is_some() && numbers.repeats < FEWEST).then_some(FEWEST);
+    if numbers.repeats < FEWEST {
+        return Some(FEWEST);
     }
     let needed = (decide::needs(&numbers.deviations, within)? * numbers.repeats as f64).ceil();
-    (needed <= MOST_REPEATS as f64).then(|| (needed as usize).max(FEWEST))
-}
-
-fn worst_error(numbers: &Estimates, verdict: Verdict) -> Option<Interval> {
-    let worst = decide::worst(&numbers.deviations)?;
-    match numbers.is_unbounded(verdict) {
-        true => Some(Interval { low: 0.0, high: f64::INFINITY, ..worst }),
-        false => Some(worst),
-    }
+    (needed > numbers.repeats as f64 && needed <= MOST_REPEATS as f64).then_some(needed as usize)
 }
 
 fn groups(
@@ -79,12 +68,10 @@ fn groups(
     within: f64,
     (verdict, is_open): (Verdict, bool),
 ) -> Vec<GroupJudgement> {
-    let unbounded = numbers.is_unbounded(verdict);
     let own = |index: usize| {
-        let in_spans = numbers.span_verdicts.get(index).copied().flatten();
-        Verdict::worst([numbers.deviations[index].verdict(within)].into_iter().chain(in_spans))
+        let in_spans = numbers.span_verdicts.get(index).copied();
+        Verdict::worst([numbers.on_average(index, within)].into_iter().chain(in_spans))
     };
-    let was_broken = |index: usize| numbers.fact_verdicts.get(index) == Some(&Verdict::Broken);
     let each = numbers.names.iter().zip(&numbers.expected).zip(&numbers.seen);
     each.zip(&numbers.rates)
         .enumerate()
@@ -94,26 +81,16 @@ fn groups(
             expected_share: expected.share,
             share_by_weight: expected.by_weight,
             share: seen.value,
-            low: if unbounded { 0.0 } else { seen.low },
-            high: if unbounded { f64::INFINITY } else { seen.high },
+            low: seen.low,
+            high: seen.high,
             rate: *rate,
-            verdict: match verdict {
-                Verdict::Void => Verdict::Void,
-                // With one repeat no group's verdict extends to other runs; it is broken only where
-                // its window was outside as a fact.
-                _ if numbers.repeats < 2
-                    && (verdict != Verdict::Broken
-                        || !numbers.is_broken_in_fact(index, within)) =>
-                {
-                    Verdict::Undecided
-                }
-                _ => match own(index) {
-                    // What keeps the promise from being kept, of this group or of all.
-                    Verdict::Kept if is_open || was_broken(index) => Verdict::Undecided,
-                    own => own,
-                },
+            verdict: match (verdict, own(index)) {
+                (Verdict::Void, _) => Verdict::Void,
+                // What keeps the promise from being kept keeps each group from it.
+                (_, Verdict::Kept) if is_open => Verdict::Undecided,
+                (_, own) => own,
             },
-            was: numbers.facts.get(index).copied(),
+            was: numbers.facts.get(index).copied().map(Interval::exact),
             worst_span: numbers.worst_spans.get(index).copied().flatten(),
         })
         .collect()

@@ -1,16 +1,14 @@
 //! All statistics of a promise whose data is available.
 
-use assay_stats::batches::{self, Within};
-use assay_stats::over_repeats::confidence_to_break;
-use assay_stats::pooled::{Estimate, combine};
-use assay_stats::spans::Spans;
-use assay_stats::{proportion, spans};
+use assay_stats::rule::{self, Estimate, Fraction, Starts};
+use assay_stats::spans::{self, Spans};
+use assay_stats::start::Start;
+use assay_verdict::wording::percent;
 use assay_verdict::{Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 
 use crate::decide::Deviation;
 use crate::expected::Expected;
-use crate::promise_data::PromiseData;
-use crate::{observed, states};
+use crate::promise_data::{Observed, PromiseData};
 
 /// The numbers of one promise.
 pub(crate) struct Estimates {
@@ -18,7 +16,7 @@ pub(crate) struct Estimates {
     pub(crate) names: Vec<String>,
     /// Promised share or rate of each group.
     pub(crate) expected: Vec<Expected>,
-    /// Values expected of runs like these.
+    /// The mean of the starts, with its bounds.
     pub(crate) seen: Vec<Estimate>,
     /// Distances from the promise.
     pub(crate) deviations: Vec<Deviation>,
@@ -30,45 +28,31 @@ pub(crate) struct Estimates {
     pub(crate) window_s: f64,
     /// Number of repeats.
     pub(crate) repeats: usize,
-    /// Observation over all seconds; `None` where only totals are known.
+    /// Observation over all seconds; `None` without groups.
     pub(crate) was: Option<Observation>,
     /// The same by group.
-    pub(crate) facts: Vec<Interval>,
-    /// The verdict on each of these; empty where only totals are known.
-    pub(crate) fact_verdicts: Vec<Verdict>,
+    pub(crate) facts: Vec<f64>,
     /// The span in which each group was furthest off.
     pub(crate) worst_spans: Vec<Option<WorstSpan>>,
     /// Result of a promise about spans.
     pub(crate) spans: Option<SpansJudgement>,
     /// Verdicts on each group's spans; empty without a promise about spans.
-    pub(crate) span_verdicts: Vec<Option<Verdict>>,
-    /// Why the states of the run leave the expected values open.
-    pub(crate) unsettled: Option<String>,
-    /// What looks like a state and was too short for one.
-    pub(crate) brief_state: Option<String>,
-    /// Autocorrelation time in seconds: the longest over groups and repeats.
-    pub(crate) correlation_time_s: f64,
+    pub(crate) span_verdicts: Vec<Verdict>,
 }
 
-/// Minimum length of a window in autocorrelation times; with less its own noise is unknown.
-const MIN_CORRELATION_TIMES: f64 = 20.0;
+/// The verdict of a fraction of starts.
+pub(crate) fn of_fraction(starts: Starts, part: f64) -> Verdict {
+    match starts.decide(part) {
+        Fraction::Kept => Verdict::Kept,
+        Fraction::Broken => Verdict::Broken,
+        Fraction::Open => Verdict::Undecided,
+    }
+}
 
 impl Estimates {
-    /// Whether the windows are long compared with the autocorrelation time.
-    pub(crate) fn is_long_enough(&self) -> bool {
-        self.correlation_time_s * MIN_CORRELATION_TIMES * self.repeats as f64 <= self.window_s
-    }
-
-    /// Whether this group was outside the margin in fact and by its interval. One repeat is broken
-    /// by a group, not by what one group shows and what happened to another.
-    pub(crate) fn is_broken_in_fact(&self, group: usize, within: f64) -> bool {
-        self.deviations[group].verdict(within) == Verdict::Broken
-            && self.fact_verdicts.get(group).is_none_or(|fact| *fact == Verdict::Broken)
-    }
-
-    /// Whether the noise of the only window is unknown, so that no interval is given.
-    pub(crate) fn is_unbounded(&self, verdict: Verdict) -> bool {
-        self.repeats == 1 && verdict != Verdict::Broken && !self.is_long_enough()
+    /// The verdict on one group by its means.
+    pub(crate) fn on_average(&self, group: usize, within: f64) -> Verdict {
+        self.deviations[group].verdict(within)
     }
 }
 
@@ -76,51 +60,84 @@ impl PromiseData<'_> {
     /// Computes the numbers; the error names what is missing.
     pub(crate) fn numbers(self) -> Result<Estimates, String> {
         let shares: Vec<f64> = self.expected.iter().map(|expected| expected.share).collect();
-        let mut within: Vec<Within> = Vec::with_capacity(self.repeats.len());
-        let mut correlation_time_s = 0.0_f64;
-        for repeat in &self.repeats {
-            let found = batches::of_repeat(repeat.judged, self.quantity, &shares, self.unit);
-            within.push(found.ok_or_else(|| {
+        let start = |repeat: &Observed<'_>| {
+            let found = Start::new(repeat.judged, self.quantity, &shares, self.unit);
+            found.ok_or_else(|| {
                 format!("the measured groups have a total of zero in repeat {}", repeat.number)
-            })?);
-            correlation_time_s =
-                correlation_time_s.max(batches::correlation_time_s(repeat.judged, self.quantity));
-        }
-        let seen = combine(&within, self.quantity, &shares, self.confidence);
+            })
+        };
+        let starts: Vec<Start> = self.repeats.iter().map(start).collect::<Result<_, _>>()?;
+        let slice = starts.iter().map(|start| start.slice).fold(0.0, f64::max);
+        let estimate = |group: usize| {
+            let values: Vec<f64> = starts.iter().map(|start| start.values[group]).collect();
+            let slices = starts.iter().map(|start| start.slices[group]).sum();
+            rule::amount(&values, shares.len(), self.part, (slices, slice))
+        };
+        let seen: Vec<Estimate> = (0..shares.len()).map(estimate).collect();
         let deviations = seen.iter().zip(&shares);
         let deviations = deviations.map(|(seen, share)| Deviation::new(seen, *share, self.side));
-        let deviations: Vec<Deviation> = deviations.collect();
         let spans = self.spans();
-        let facts = observed::facts(&self);
-        let states = states::find(&self, &spans);
-        let was = observed::was(&self, &within, &facts, &states);
-        let fact_verdicts = observed::deviations(&self, &facts);
-        let fact_verdicts = fact_verdicts.iter().map(|fact| fact.verdict(self.within)).collect();
+        let facts = self.facts();
         let (judged, span_verdicts) = self.judge_spans(&spans).unzip();
         Ok(Estimates {
-            unsettled: states::unsettled(&self, &states),
-            brief_state: states::brief(&self, &spans),
-            fact_verdicts,
+            deviations: deviations.collect(),
+            seen,
             errors: self.repeats.iter().map(|repeat| self.error(repeat.judged)).collect(),
             rates: self.rates(),
             window_s: self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum(),
             repeats: self.repeats.len(),
-            was,
+            was: self.was(&facts),
             worst_spans: self.worst_spans(&spans),
             spans: judged,
             span_verdicts: span_verdicts.unwrap_or_default(),
             facts,
             names: self.names,
             expected: self.expected,
-            seen,
-            deviations,
-            correlation_time_s,
         })
     }
 
-    /// How far these repeats were outside the promise as a fact, if they were.
+    /// Each group's share or rate over all observed seconds.
+    fn facts(&self) -> Vec<f64> {
+        let seconds: f64 = self.repeats.iter().map(|repeat| repeat.observed.seconds()).sum();
+        let of_group = |group: usize| {
+            let part = |one: &Observed<'_>| {
+                let whole = self.quantity.whole(one.observed);
+                one.observed.totals()[group] / whole * one.observed.seconds()
+            };
+            self.repeats.iter().map(part).sum::<f64>() / seconds
+        };
+        (0..self.names.len()).map(of_group).collect()
+    }
+
+    /// The group furthest off over all observed seconds, and the starts in which all groups were inside.
+    fn was(&self, facts: &[f64]) -> Option<Observation> {
+        let (group, error) = self.furthest(facts)?;
+        let inside = |repeat: &Observed<'_>| self.error(repeat.observed) <= self.within;
+        let starts = Starts::count(self.repeats.iter().map(inside));
+        let seconds = self.repeats.iter().map(|repeat| repeat.observed.seconds()).sum();
+        Some(Observation::new(&self.names[group], error, self.within, seconds, starts))
+    }
+
+    fn furthest(&self, facts: &[f64]) -> Option<(usize, f64)> {
+        let each =
+            facts.iter().zip(&self.expected).map(|(fact, one)| self.side.error(*fact, one.share));
+        each.enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// How these repeats were outside the promise as a fact: the group furthest off over all seconds,
+    /// otherwise in spans. `None` if they were inside.
     pub(crate) fn broken(&self) -> Option<String> {
-        observed::broken(self)
+        let outside = self.furthest(&self.facts()).filter(|(_, error)| *error > self.within);
+        let off = outside
+            .map(|(group, error)| format!("`{}` was off by {}", self.names[group], percent(error)));
+        let in_spans = || {
+            let (judged, _) = self.judge_spans(&self.spans())?;
+            (judged.held.value < judged.promised).then(|| {
+                let held = percent(judged.held.value);
+                format!("`{}` held in {held} of the spans of {:.1} s", judged.group, judged.every_s)
+            })
+        };
+        off.or_else(in_spans)
     }
 
     fn rates(&self) -> Vec<f64> {
@@ -142,40 +159,40 @@ impl PromiseData<'_> {
         (0..self.names.len()).map(of_group).collect()
     }
 
-    /// Kept where every group holds in the promised part of the spans, by its own interval; broken
-    /// where one does not, by an interval that holds for all groups at once. Spans of another
-    /// length than promised are undecided.
-    fn judge_spans(&self, spans: &[Vec<Spans>]) -> Option<(SpansJudgement, Vec<Option<Verdict>>)> {
+    /// A start is inside if the promised part of its spans is, of every group. Spans of another length than promised
+    /// are undecided.
+    fn judge_spans(&self, spans: &[Vec<Spans>]) -> Option<(SpansJudgement, Vec<Verdict>)> {
         let every = self.every?;
         let every_s = spans::length_s(spans, every.span_s)?;
         let error = |times: f64| self.side.error(times, 1.0);
-        let groups = self.names.len();
-        let all = confidence_to_break(self.confidence, groups);
-        let held = |group: usize, sure: f64| {
-            let counted: Vec<_> =
-                spans.iter().map(|repeat| repeat[group].held(error, self.within)).collect();
-            proportion::over_repeats(&counted, sure)
+        let parts = |group: usize| -> Vec<f64> {
+            let each = spans.iter().filter_map(|repeat| repeat[group].held(error, self.within));
+            each.collect()
         };
-        let of_group = |group: usize| {
-            let (one, surely) = (held(group, self.confidence)?, held(group, all)?);
-            let verdict = match () {
-                () if !spans::fits(every_s, every.span_s) => Verdict::Undecided,
-                () if surely.high < every.part => Verdict::Broken,
-                () if one.low >= every.part => Verdict::Kept,
-                () => Verdict::Undecided,
-            };
-            Some((group, one, verdict))
+        let parts: Vec<Vec<f64>> = (0..self.names.len()).map(parts).collect();
+        let verdict = |parts: &Vec<f64>| match spans::fits(every_s, every.span_s) {
+            true => {
+                of_fraction(Starts::count(parts.iter().map(|part| *part >= every.part)), self.part)
+            }
+            false => Verdict::Undecided,
         };
-        let found: Vec<(usize, Interval, Verdict)> = (0..groups).filter_map(of_group).collect();
-        let fewest = found.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-        let verdict = |group: usize| found.iter().find(|one| one.0 == group).map(|one| one.2);
+        let verdicts: Vec<Verdict> = parts.iter().map(verdict).collect();
+        let mean = |parts: &[f64]| parts.iter().sum::<f64>() / parts.len() as f64;
+        let fewest = (0..parts.len())
+            .filter(|group| !parts[*group].is_empty())
+            .min_by(|a, b| mean(&parts[*a]).total_cmp(&mean(&parts[*b])))?;
+        let of_starts = &parts[fewest];
         let judged = SpansJudgement {
             every_s,
             promised: every.part,
-            group: self.names[fewest.0].clone(),
-            held: fewest.1,
-            verdict: Verdict::worst(found.iter().map(|one| one.2)),
+            group: self.names[fewest].clone(),
+            held: Interval {
+                value: mean(of_starts),
+                low: of_starts.iter().copied().fold(1.0, f64::min),
+                high: of_starts.iter().copied().fold(0.0, f64::max),
+            },
+            verdict: Verdict::worst(verdicts.iter().copied()),
         };
-        Some((judged, (0..groups).map(verdict).collect()))
+        Some((judged, verdicts))
     }
 }

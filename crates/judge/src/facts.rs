@@ -6,7 +6,6 @@
 mod feasible;
 mod heuristics;
 mod limit;
-mod look_count;
 mod pool;
 mod throttled;
 
@@ -32,7 +31,6 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Fact> {
         facts.push(throttled::fact(evidence));
     }
     facts.extend(limit::fact(evidence));
-    facts.extend(look_count::fact(evidence));
     facts
 }
 

@@ -4,9 +4,9 @@
 //! same judgement, byte for byte. `docs/judging.md` documents the method with formulas and sources.
 //!
 //! ```text
-//! samples -> common window -> 100 ms grid -> warm-up cut -> means of repeats -> intervals
-//!                                                 |                              |
-//!                                     validity checks, causes  --------->  verdict
+//! samples -> common window -> 100 ms grid -> warm-up cut -> numbers of the starts -> bounds
+//!                                                 |                                    |
+//!                                     validity checks, causes  ------------->  verdict
 //! ```
 
 mod bfq_request_cap;
@@ -17,7 +17,6 @@ mod cpus;
 mod cross_trial;
 mod decide;
 mod document;
-mod error_probability;
 mod estimates;
 mod expected;
 mod expected_gain;
@@ -25,7 +24,6 @@ mod facts;
 mod knob_value;
 mod metric;
 mod metric_promise;
-mod observed;
 mod placement;
 mod progress;
 mod promise;
@@ -37,8 +35,7 @@ mod repeat;
 mod shares;
 mod sorted;
 mod statement;
-mod states;
-mod stop_when_precise;
+mod stop;
 mod subject;
 mod throttle;
 mod trial;
@@ -47,7 +44,8 @@ mod trial_value;
 mod workload_metrics;
 
 use assay_run_folder::{Manifest, Table};
-use assay_verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict, wrong_by_chance};
+use assay_stats::rule::part_of_together;
+use assay_verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict};
 use cross_trial::TrialInput;
 use trial_value::TrialValues;
 
@@ -58,7 +56,7 @@ pub use causes::short_run::{BFQ_SLICE_S, TICK_S};
 pub use checks::{Disturbances, OnOneCpu, validity};
 
 pub use shares::{JudgedShares, MeasuredShares, SharePromise, judge_shares};
-pub use stop_when_precise::{InterimLook, InterimLooks, is_enough, look};
+pub use stop::{interim, is_enough, source};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.
@@ -75,7 +73,9 @@ pub fn judge_one(
 ) -> Option<TrialJudgement> {
     let trial = manifest.trials.get(number)?;
     let so_far = so_far(manifest);
-    Some(trial::judge_trial(&so_far, trial, samples, &trial_value::requests_of_run(manifest)).0)
+    Some(
+        trial::judge_trial(&so_far, trial, samples, &trial_value::requests_of_run(manifest), 1.0).0,
+    )
 }
 
 /// Judges a run in progress by its data so far; repeats to come do not count as missing.
@@ -92,6 +92,38 @@ fn so_far(manifest: &Manifest) -> Manifest {
 /// Judges a run that is over, early or not.
 #[must_use]
 pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
+    judge_with(manifest, samples, 1.0)
+}
+
+/// Judges the starts of several runs of one study together. It may be run again and judged so
+/// after each run until it is kept: all these times together are wrong as rarely as one run.
+#[must_use]
+pub fn judge_together(runs: &[(&Manifest, &Samples)]) -> Option<Judgement> {
+    let (first, _) = runs.first()?;
+    let mut manifest = Manifest {
+        comparisons: Vec::new(),
+        references: Vec::new(),
+        restored: runs.iter().all(|(run, _)| run.restored == Some(true)).then_some(true),
+        ended_early: runs.iter().find_map(|(run, _)| run.ended_early.clone()),
+        ..(*first).clone()
+    };
+    let mut samples = vec![Vec::new(); manifest.trials.len()];
+    for (index, (run, of_run)) in runs.iter().enumerate() {
+        for (number, trial) in run.trials.iter().enumerate().take(samples.len()) {
+            let tables = of_run.get(number).map_or(&[][..], Vec::as_slice);
+            samples[number].extend_from_slice(tables);
+            if index > 0 {
+                let all = &mut manifest.trials[number];
+                all.planned_repeats =
+                    all.planned_repeats.zip(trial.planned_repeats).map(|(a, b)| a + b);
+                all.repeats.extend_from_slice(&trial.repeats);
+            }
+        }
+    }
+    Some(judge_with(&manifest, &samples, part_of_together(runs.len())))
+}
+
+fn judge_with(manifest: &Manifest, samples: &Samples, part: f64) -> Judgement {
     let requests = trial_value::requests_of_run(manifest);
     let (trials, found): (Vec<TrialJudgement>, Vec<Vec<TrialValues>>) = manifest
         .trials
@@ -99,7 +131,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         .enumerate()
         .map(|(number, trial)| {
             let samples = samples.get(number).map_or(&[][..], Vec::as_slice);
-            trial::judge_trial(manifest, trial, samples, &requests)
+            trial::judge_trial(manifest, trial, samples, &requests, part)
         })
         .unzip();
     let inputs = |index: usize| -> Vec<TrialInput<'_>> {
@@ -117,10 +149,6 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
     // A trial without a promise has no verdict of its own.
     let promising = trials.iter().filter(|trial| !trial.promises.is_empty());
     let verdicts = promising.map(|trial| trial.verdict);
-    let promises = trials.iter().flat_map(|trial| &trial.promises);
-    let decided = promises.map(|one| (one.verdict, one.confidence));
-    let decided = decided.chain(comparisons.iter().map(|one| (one.verdict, one.confidence)));
-    let wrong_by_chance = wrong_by_chance(decided);
     Judgement {
         schema: 1,
         study: manifest.study.clone(),
@@ -132,7 +160,6 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
             .collect(),
         trials,
         comparisons,
-        wrong_by_chance,
         restored: manifest.restored,
         guest: manifest.guest.clone(),
         caveat: manifest.guest.as_ref().map(|guest| guest.caveat().to_owned()),

@@ -1,9 +1,8 @@
 //! Promises that threads run on their CPUs and pages lie on their nodes.
 //!
 //! Nothing is divided here: each workload with a placement counts separately. The runner records
-//! several times a second on which CPU each thread ran last; threads in one look are observed at
-//! the same moment and count as one observation. [`pages`] covers pages. Repeats are the unit here
-//! too.
+//! several times a second on which CPU each thread ran last. [`pages`] covers pages. A start is inside if so large a
+//! part of them is in place as was promised; the verdict is the fraction of such starts.
 
 mod blind;
 mod causes;
@@ -11,19 +10,19 @@ mod counted;
 mod pages;
 
 use assay_run_folder::{PlacementRecord, PromiseRecord};
-use assay_stats::over_repeats::confidence_to_break;
-use assay_stats::proportion::{self, Counted};
+use assay_stats::rule::{FEWEST, Starts};
 use assay_terms::PlacementMeasure;
 use assay_verdict::wording::{count, margin, percent};
 use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
 use crate::checks::Scope;
+use crate::estimates::of_fraction;
 use crate::reason;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
 
 pub(crate) use blind::blind;
-pub(crate) use counted::{Reading, counted};
+pub(crate) use counted::{Counted, Reading, counted};
 
 /// One workload with a placement, over all repeats.
 pub(crate) struct PlacedWorkload<'r> {
@@ -33,27 +32,17 @@ pub(crate) struct PlacedWorkload<'r> {
     pub(crate) readings: Vec<Reading<'r>>,
     /// Counts of each repeat.
     counted: Vec<Counted>,
-    /// The part that is in place.
+    /// The part that is in place: the mean of the starts, the least and the largest.
     pub(crate) share: Interval,
-    /// The same, with an interval that holds for all workloads at once.
-    surely: Interval,
 }
 
 impl PlacedWorkload<'_> {
-    /// The part of everything that was counted, without an error.
-    fn observed(&self) -> f64 {
-        let sum = |part: fn(&Counted) -> f64| self.counted.iter().map(part).sum::<f64>();
-        sum(|one| one.held) / sum(|one| one.of)
+    fn starts(&self, within: f64) -> Starts {
+        Starts::count(self.counted.iter().map(|one| one.part() >= 1.0 - within))
     }
 
-    /// Kept by its own interval, broken by one that holds for all. One repeat decides neither.
-    fn verdict(&self, within: f64) -> Verdict {
-        let least = 1.0 - within;
-        match () {
-            () if self.surely.high < least => Verdict::Broken,
-            () if self.share.low >= least => Verdict::Kept,
-            () => Verdict::Undecided,
-        }
+    fn verdict(&self, within: f64, part: f64) -> Verdict {
+        of_fraction(self.starts(within), part)
     }
 }
 
@@ -73,23 +62,15 @@ pub(crate) fn judge(
         let causes = failed.iter().filter_map(|validity| validity.cause()).collect();
         return PromiseJudgement { causes, ..void(reason::failed_checks(&failed)) };
     }
-    let seen = match look(subject, promise, what, subject.repeats) {
+    let seen = match look(subject, what, subject.repeats) {
         Ok(seen) => seen,
         Err(why) => return void(why),
     };
-    let verdicts = seen.iter().map(|one| one.verdict(promise.within));
-    let worst = Verdict::worst(verdicts);
-    let mut reason = sentence(&seen, what, promise, worst);
-    let repeats = subject.repeats.len();
-    if repeats < proportion::FEWEST && worst == Verdict::Undecided {
-        reason = format!("{reason}; {}", reason::few_repeats(repeats));
-    }
-    let was = was(subject.repeats, &seen, promise.within);
-    if let Some(was) = &was {
-        reason = format!("{reason}; {}", reason::of_fact(was, promise.within));
-    }
+    let starts = starts(&seen, promise.within);
+    let worst = of_fraction(starts, subject.part);
+    let mut reason = format!("{}; {}", sentence(&seen, what, promise), reason::of_starts(starts));
     let objection = subject.objection(|repeat| {
-        let seen = look(subject, promise, what, std::slice::from_ref(repeat)).ok()?;
+        let seen = look(subject, what, std::slice::from_ref(repeat)).ok()?;
         let out = seen.iter().find(|one| one.share.value < 1.0 - promise.within)?;
         Some(format!("{} of `{}` were in place", percent(out.share.value), out.asked.workload))
     });
@@ -100,51 +81,46 @@ pub(crate) fn judge(
     }
     let mut judged = PromiseJudgement {
         verdict: if objection.is_some() { Verdict::Undecided } else { worst },
-        was,
-        will_be: Some(if repeats < 2 { Verdict::Undecided } else { worst }),
+        was: was(subject.repeats, &seen, promise.within, starts),
         reason,
         worst_error: worst_error(&seen),
-        groups: seen.iter().map(|one| row(one, promise.within, is_open)).collect(),
-        needs_repeats: (worst == Verdict::Undecided && repeats < proportion::FEWEST)
-            .then_some(proportion::FEWEST),
+        groups: seen.iter().map(|one| row(one, promise.within, (is_open, subject.part))).collect(),
+        needs_repeats: (worst == Verdict::Undecided && starts.of < FEWEST).then_some(FEWEST),
         ..document
     };
     if worst == Verdict::Broken {
-        let broken = |one: &&PlacedWorkload<'_>| one.verdict(promise.within) == Verdict::Broken;
-        judged.causes = causes::find(seen.iter().find(broken), what);
+        judged.causes = causes::find(worst_of(&seen), what);
     }
     judged
 }
 
-/// The observation about the workload that was worst placed: all looks, and all bytes, were
-/// counted.
-fn was(repeats: &[Repeat<'_>], seen: &[PlacedWorkload<'_>], within: f64) -> Option<Observation> {
-    let worst = seen.iter().min_by(|a, b| a.observed().total_cmp(&b.observed()))?;
-    let least = 1.0 - within;
-    let kept = |repeat: &usize| {
-        let mut counted = seen.iter().map(|one| one.counted[*repeat]);
-        counted.all(|one| one.held >= least * one.of)
-    };
-    Some(Observation {
-        verdict: if worst.observed() >= least { Verdict::Kept } else { Verdict::Broken },
-        seconds: repeats.iter().map(Repeat::window_s).sum(),
-        group: worst.asked.workload.clone(),
-        error: exactly(1.0 - worst.observed()),
-        repeats_kept: (0..repeats.len()).filter(kept).count(),
-        repeats: repeats.len(),
-        states: None,
-        in_warm_up: None,
-    })
+/// The starts in which every workload was in place.
+fn starts(seen: &[PlacedWorkload<'_>], within: f64) -> Starts {
+    let of = seen.iter().map(|one| one.counted.len()).min().unwrap_or(0);
+    let inside = |start: usize| seen.iter().all(|one| one.counted[start].part() >= 1.0 - within);
+    Starts::count((0..of).map(inside))
 }
 
-fn exactly(value: f64) -> Interval {
-    Interval { value, low: value, high: value }
+fn worst_of<'s, 'r>(seen: &'s [PlacedWorkload<'r>]) -> Option<&'s PlacedWorkload<'r>> {
+    seen.iter().min_by(|a, b| a.share.value.total_cmp(&b.share.value))
+}
+
+/// The observation about the workload that was worst placed.
+fn was(
+    repeats: &[Repeat<'_>],
+    seen: &[PlacedWorkload<'_>],
+    within: f64,
+    starts: Starts,
+) -> Option<Observation> {
+    let worst = worst_of(seen)?;
+    let seconds = repeats.iter().map(Repeat::window_s).sum();
+    let name = &worst.asked.workload;
+    Some(Observation::new(name, 1.0 - worst.share.value, within, seconds, starts))
 }
 
 /// Every placed workload of a measured group in these repeats, or why nothing can be shown.
 fn look<'r>(
     subject: &Subject<'r>,
-    promise: &PromiseRecord,
     what: PlacementMeasure,
     repeats: &[Repeat<'r>],
 ) -> Result<Vec<PlacedWorkload<'r>>, String> {
@@ -153,9 +129,8 @@ fn look<'r>(
     }
     let placed = subject.trial.placements.iter();
     let measured = placed.filter(|record| subject.groups.contains(&record.group.as_str()));
-    let seen: Vec<PlacedWorkload<'r>> = measured
-        .map(|asked| one(subject, promise, (what, asked), repeats))
-        .collect::<Result<_, _>>()?;
+    let seen: Vec<PlacedWorkload<'r>> =
+        measured.map(|asked| one(subject, (what, asked), repeats)).collect::<Result<_, _>>()?;
     match seen.is_empty() {
         true => Err("no workload of a measured group has a placement".to_owned()),
         false => Ok(seen),
@@ -164,27 +139,26 @@ fn look<'r>(
 
 fn one<'r>(
     subject: &Subject<'r>,
-    promise: &PromiseRecord,
     (what, asked): (PlacementMeasure, &'r PlacementRecord),
     repeats: &[Repeat<'r>],
 ) -> Result<PlacedWorkload<'r>, String> {
     let (readings, counted) = counted(subject, (what, asked), repeats)?;
-    let share = |confidence: f64| {
-        let share = proportion::over_repeats(&counted, confidence);
-        share.ok_or_else(|| format!("`{}`: none of its threads was recorded", asked.workload))
+    let parts = || counted.iter().map(Counted::part);
+    let share = Interval {
+        value: parts().sum::<f64>() / counted.len() as f64,
+        low: parts().fold(1.0, f64::min),
+        high: parts().fold(0.0, f64::max),
     };
-    let all = confidence_to_break(promise.confidence, subject.trial.placements.len());
-    let (share, surely) = (share(promise.confidence)?, share(all)?);
-    Ok(PlacedWorkload { asked, readings, counted, share, surely })
+    Ok(PlacedWorkload { asked, readings, counted, share })
 }
 
 fn worst_error(seen: &[PlacedWorkload<'_>]) -> Option<Interval> {
-    let worst = seen.iter().min_by(|a, b| a.share.value.total_cmp(&b.share.value))?.share;
+    let worst = worst_of(seen)?.share;
     Some(Interval { value: 1.0 - worst.value, low: 1.0 - worst.high, high: 1.0 - worst.low })
 }
 
 /// `is_open` where something that concerns all workloads forbids kept.
-fn row(seen: &PlacedWorkload<'_>, within: f64, is_open: bool) -> GroupJudgement {
+fn row(seen: &PlacedWorkload<'_>, within: f64, (is_open, part): (bool, f64)) -> GroupJudgement {
     GroupJudgement {
         name: seen.asked.workload.clone(),
         knob: None,
@@ -194,11 +168,11 @@ fn row(seen: &PlacedWorkload<'_>, within: f64, is_open: bool) -> GroupJudgement 
         low: seen.share.low,
         high: seen.share.high,
         rate: seen.share.value,
-        verdict: match seen.verdict(within) {
+        verdict: match seen.verdict(within, part) {
             Verdict::Kept if is_open => Verdict::Undecided,
             own => own,
         },
-        was: Some(exactly(seen.observed())),
+        was: Some(Interval::exact(seen.share.value)),
         worst_span: None,
     }
 }
@@ -207,15 +181,10 @@ fn sentence(
     seen: &[PlacedWorkload<'_>],
     what: PlacementMeasure,
     promise: &PromiseRecord,
-    worst: Verdict,
 ) -> String {
-    let deciding = seen
-        .iter()
-        .filter(|one| one.verdict(promise.within) == worst)
-        .min_by(|a, b| a.share.low.total_cmp(&b.share.low));
-    let Some(one) = deciding else { return String::new() };
+    let Some(one) = worst_of(seen) else { return String::new() };
     let Interval { value, low, high } = one.share;
-    let (name, sure) = (&one.asked.workload, percent(promise.confidence));
+    let name = &one.asked.workload;
     let (subject, place) = match what {
         PlacementMeasure::Threads => {
             let looks: u64 = one.readings.iter().map(|(reading, _)| reading.looks).sum();
@@ -232,8 +201,7 @@ fn sentence(
         }
     };
     format!(
-        "{} of the {subject} were {place} ({} to {} with {sure} confidence), where at least {} was \
-         promised",
+        "{} of the {subject} were {place} ({} to {} in a start), where at least {} was promised",
         percent(value),
         percent(low),
         percent(high),

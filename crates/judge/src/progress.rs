@@ -9,7 +9,7 @@ mod wanting;
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
 use assay_stats::progress::{Lag, Stall, longest_stall};
-use assay_stats::proportion::FEWEST;
+use assay_stats::rule::{FEWEST, Starts, rarer_than_one_in_s};
 use assay_terms::{Measure, Side};
 use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
@@ -75,30 +75,38 @@ pub(crate) fn judge(
         Some(format!("`{name}` waited longer"))
     });
     let enough = repeats >= FEWEST;
-    let found = if observed == Verdict::Kept && !enough { Verdict::Undecided } else { observed };
-    let verdict = match (found, &objection) {
-        (Verdict::Kept, Some(_)) => Verdict::Undecided,
-        _ => found,
-    };
     let forbidden = !enough || objection.is_some();
+    let was = was(subject.repeats, &groups, observed);
     let mut reason = sentence(&groups, observed);
-    if observed == Verdict::Kept && !enough {
-        reason = format!("{reason}; {}", reason::few_repeats(repeats));
+    if observed == Verdict::Kept {
+        reason = format!("{reason}; {}", rarity(was.seconds));
     }
-    if let Some(why) = objection.filter(|_| found == Verdict::Kept) {
-        reason = format!("{reason}; {why}");
-    }
+    reason = format!("{reason}; {}", reason::of_starts(was.starts()));
+    reason.extend(objection.filter(|_| observed == Verdict::Kept).map(|why| format!("; {why}")));
     PromiseJudgement {
-        verdict,
-        will_be: Some(if repeats < 2 { Verdict::Undecided } else { found }),
-        was: Some(was(subject.repeats, &groups, observed)),
+        verdict: match observed {
+            Verdict::Kept if forbidden => Verdict::Undecided,
+            Verdict::Broken if !enough => Verdict::Undecided,
+            found => found,
+        },
+        was: Some(was),
         worst_error: worst(&groups).map(|(_, seen)| seen.error()),
         errors: errors(&groups, repeats),
         groups: groups.iter().filter_map(|(name, seen)| row(name, seen, forbidden)).collect(),
-        needs_repeats: (observed == Verdict::Kept && !enough).then_some(FEWEST),
+        needs_repeats: (!enough).then_some(FEWEST),
         reason,
         ..document
     }
+}
+
+/// What none in so many seconds excludes, and how long it takes to say more.
+fn rarity(seconds: f64) -> String {
+    let one_in_s = rarer_than_one_in_s(seconds);
+    let more_s = [60.0, 600.0, 3600.0, 86_400.0].into_iter().find(|more| *more > one_in_s);
+    let more = more_s.map_or_else(String::new, |more_s| {
+        format!(", and {:.0} s would exclude one in {more_s:.0} s", seconds * more_s / one_in_s)
+    });
+    format!("none longer in {seconds:.0} s: rarer than one in {one_in_s:.0} s (95 %){more}")
 }
 
 type Groups<'r> = Vec<(&'r str, Vec<Seen>)>;
@@ -188,21 +196,13 @@ fn was(repeats: &[Repeat<'_>], groups: &Groups<'_>, verdict: Verdict) -> Observa
         || (String::new(), Interval { value: 0.0, low: 0.0, high: 0.0 }),
         |(name, seen)| (name.to_owned(), seen.error()),
     );
-    let kept = |index: &usize| {
-        groups
-            .iter()
-            .all(|(_, seen)| seen.get(*index).is_some_and(|seen| seen.verdict() == Verdict::Kept))
+    let inside = |index: usize| {
+        let seen = |(_, seen): &(&str, Vec<Seen>)| seen.get(index).map(Seen::verdict);
+        groups.iter().all(|group| seen(group) == Some(Verdict::Kept))
     };
-    Observation {
-        verdict,
-        seconds: repeats.iter().map(Repeat::window_s).sum(),
-        group,
-        error,
-        repeats_kept: (0..repeats.len()).filter(kept).count(),
-        repeats: repeats.len(),
-        states: None,
-        in_warm_up: None,
-    }
+    let starts = Starts::count((0..repeats.len()).map(inside));
+    let seconds = repeats.iter().map(Repeat::window_s).sum();
+    Observation { verdict, error, ..Observation::new(&group, error.value, 0.0, seconds, starts) }
 }
 
 fn sentence(groups: &Groups<'_>, observed: Verdict) -> String {

@@ -5,7 +5,6 @@ mod unbound;
 mod verdict;
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_stats::pooled::Estimate;
 use assay_terms::Measure;
 use assay_verdict::PromiseJudgement;
 
@@ -65,20 +64,6 @@ pub(crate) fn preliminary(subject: &Subject<'_>, promise: &PromiseRecord) -> Pro
             document(promise, Some(&numbers), statement)
         }
     }
-}
-
-/// Whether a promise is precise enough: the interval of every group is at most as wide as the
-/// margin, regardless of the verdict. Spans need the whole window.
-pub(crate) fn is_precise(subject: &Subject<'_>, promise: &PromiseRecord) -> bool {
-    let numbers = Measure::parse(&promise.measure)
-        .and_then(|measure| numbers(subject, promise, measure).ok());
-    promise.every.is_none()
-        && numbers.is_some_and(|numbers| {
-            let narrow = |seen: &Estimate| {
-                seen.value > 0.0 && seen.high - seen.low <= promise.within * seen.value
-            };
-            numbers.seen.iter().all(narrow) && (numbers.repeats > 1 || numbers.is_long_enough())
-        })
 }
 
 fn numbers(

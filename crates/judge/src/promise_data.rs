@@ -1,8 +1,8 @@
 //! A promise with the data to compare it with.
 
 use assay_stats::Grid;
-use assay_stats::batches::Quantity;
 use assay_stats::spans::{self, Spans};
+use assay_stats::start::Quantity;
 use assay_terms::Side;
 
 use crate::expected::Expected;
@@ -19,8 +19,8 @@ pub(crate) struct PromiseData<'a> {
     pub(crate) side: Side,
     /// The margin.
     pub(crate) within: f64,
-    /// Confidence of the intervals.
-    pub(crate) confidence: f64,
+    /// The part of the errors that the bounds may spend.
+    pub(crate) part: f64,
     /// Spans in which the promise should hold.
     pub(crate) every: Option<assay_run_folder::EveryRecord>,
     pub(crate) repeats: Vec<Observed<'a>>,

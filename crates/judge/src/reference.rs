@@ -9,9 +9,6 @@ use crate::expected_gain::{self, Gain};
 use crate::metric::resolution;
 use crate::trial_value::ValuesByRepeat;
 
-/// Confidence of our intervals.
-const CONFIDENCE: f64 = 0.95;
-
 /// Adds our measurements to a reference: one entry for each trial with its levels.
 pub(crate) fn compare(
     manifest: &Manifest,
@@ -27,12 +24,12 @@ pub(crate) fn compare(
     for one in inputs.iter().filter(|_| reference.measure.is_some()).filter(belongs) {
         let factors = one.trial.factors.clone();
         if reference.to.is_empty() {
-            ours.push(of_level(factors, &one.found.numbers, resolution(measure), CONFIDENCE));
+            ours.push(of_level(factors, &one.found.numbers, resolution(measure)));
             continue;
         }
         let other = other_side(one.trial, &reference.to, inputs);
         let ratios = ratios(&one.found.numbers, other, &reference.to);
-        let level = of_level(factors, &ratios, Resolution::Exact, CONFIDENCE);
+        let level = of_level(factors, &ratios, Resolution::Exact);
         expected.extend(other.and_then(|other| {
             let (of, to) = (one.trial, other.trial);
             expected_gain::find(manifest, &Gain { measure, of, to, measured: level.value })

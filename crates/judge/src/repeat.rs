@@ -2,8 +2,8 @@
 
 use assay_blame::Evidence;
 use assay_run_folder::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
-use assay_stats::batches::Quantity;
-use assay_stats::{Grid, series, warm_up};
+use assay_stats::start::warm_up_s;
+use assay_stats::{Grid, series};
 use assay_terms::Measure;
 
 use crate::sorted::{self, Sorted};
@@ -28,8 +28,7 @@ pub(crate) struct Repeat<'r> {
 
 /// One measure in one repeat.
 struct Grids {
-    /// All observed data, including warm-up and what was recorded after the look that ended the
-    /// repeat.
+    /// All observed data, including warm-up.
     observed: Grid,
     /// The judged window.
     judged: Grid,
@@ -49,49 +48,40 @@ pub(crate) fn is_part(group: &str, of: &str) -> bool {
 }
 
 impl<'r> Repeat<'r> {
-    /// Determines the window and resamples every measure with a promise, as the given quantity.
+    /// Determines the window and resamples every measure with a promise.
     pub(crate) fn new(
         number: usize,
         trial: &TrialRecord,
         record: &'r RepeatRecord,
         tables: &'r [Table],
         groups: &[&str],
-        measures: &[(Measure, Quantity)],
+        measures: &[Measure],
     ) -> Self {
         let common = record.released_ns.max(record.all_released_ns);
         let end = record.stopped_ns.max(common);
         let length_s = (end - common) as f64 * 1e-9;
-        // A warm-up fixed by the study was never promised; one determined from the data was.
+        // A warm-up fixed by the study was never promised; the automatic one was.
         let fixed_s = match trial.warm_up {
             WarmUpRecord::Seconds(seconds) => seconds.clamp(0.0, length_s),
             WarmUpRecord::Auto => 0.0,
         };
         let from = common + (fixed_s * 1e9) as u64;
-        let until = record.looks.and_then(|looks| looks.judged_until_ns);
-        let mut warm_up_s = fixed_s;
-        let mut grids = Vec::new();
-        for &(measure, quantity) in measures {
-            let resampled = |until| resample(record, tables, measure, groups, from, until);
-            let found = resampled(end).and_then(|observed| {
-                let judged =
-                    until.map_or_else(|| Ok(observed.clone()), |at| resampled(at.min(end)));
-                Ok(Grids { judged: judged?, observed })
+        let cut_s = match trial.warm_up {
+            WarmUpRecord::Seconds(_) => 0.0,
+            WarmUpRecord::Auto => warm_up_s(length_s),
+        };
+        let warm_up_s = fixed_s + cut_s;
+        let grids = |&measure: &Measure| {
+            let observed = resample(record, tables, measure, groups, from, end);
+            let found = observed.map(|observed| {
+                let steps = (cut_s / observed.step_s()).ceil() as usize;
+                Grids { judged: observed.cut(steps), observed }
             });
-            if let (Ok(grids), WarmUpRecord::Auto) = (&found, trial.warm_up) {
-                let steps = warm_up::find(&grids.judged, quantity);
-                warm_up_s = warm_up_s.max(steps as f64 * grids.judged.step_s());
-            }
-            grids.push((measure, found));
-        }
-        for (_, grids) in &mut grids {
-            if let (Ok(grids), WarmUpRecord::Auto) = (grids, trial.warm_up) {
-                let steps = (warm_up_s / grids.judged.step_s()).ceil() as usize;
-                grids.judged = grids.judged.cut(steps);
-            }
-        }
+            (measure, found)
+        };
+        let grids = measures.iter().map(grids).collect();
         let start_ns = (common + (warm_up_s * 1e9) as u64).min(end);
-        let end_ns = until.map_or(end, |until| until.min(end));
-        Self { number, record, tables, start_ns, end_ns, warm_up_s, grids }
+        Self { number, record, tables, start_ns, end_ns: end, warm_up_s, grids }
     }
 
     fn grids(&self, measure: Measure) -> Result<&Grids, String> {

@@ -2,12 +2,12 @@
 //! those of one repeat.
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_stats::batches::Quantity;
-use assay_stats::pooled::Estimate;
+use assay_stats::Grid;
+use assay_stats::rule::{self, Starts};
 use assay_stats::series::{Series, monotone};
-use assay_stats::{Grid, warm_up};
+use assay_stats::start::{Quantity, warm_up_s};
 use assay_terms::Side;
-use assay_verdict::{Check, PromiseJudgement};
+use assay_verdict::{Check, Observation, PromiseJudgement};
 
 use crate::checks::window;
 use crate::decide::Deviation;
@@ -27,8 +27,6 @@ pub struct SharePromise {
     pub groups: Vec<(String, f64)>,
     /// The margin, a fraction of the expected share.
     pub within: f64,
-    /// Confidence of the intervals.
-    pub confidence: f64,
 }
 
 /// What the groups got, in the order of the promise.
@@ -38,8 +36,8 @@ pub enum MeasuredShares {
     OverTime(Grid),
     /// In all.
     Totals {
-        /// Shares with their intervals.
-        seen: Vec<Estimate>,
+        /// Shares.
+        shares: Vec<f64>,
         /// The measure per second.
         rates: Vec<f64>,
         /// Duration in seconds.
@@ -87,15 +85,14 @@ pub fn judge_shares(
 ) -> JudgedShares {
     let found = expected(shares).and_then(|expected| match measured? {
         MeasuredShares::OverTime(whole) => over_time(shares, expected, &whole, &mut checks),
-        MeasuredShares::Totals { seen, rates, window_s } => {
-            Ok((totals(shares, expected, seen, rates, window_s), 0.0))
+        MeasuredShares::Totals { shares: seen, rates, window_s } => {
+            Ok((totals(shares, expected, &seen, rates, window_s), 0.0))
         }
     });
     let promise = PromiseRecord {
         measure: shares.measure.clone(),
         is: RelationRecord::Proportional("weight".to_owned()),
         within: shares.within,
-        confidence: shares.confidence,
         every: None,
     };
     let failed: Vec<String> = checks
@@ -110,10 +107,8 @@ pub fn judge_shares(
     };
     let numbers = found.as_ref().ok().map(|(numbers, _)| numbers);
     let mut judged = document(&promise, numbers, statement);
-    // A longer window may break a promise, and keeps none.
-    let is_off = judged.worst_error.is_some_and(|worst| worst.value > shares.within);
-    judged.needs_repeats = None;
-    judged.needs_s = judged.needs_s.filter(|_| is_off);
+    // A window that has no repeats has no verdict.
+    (judged.needs_repeats, judged.needs_s) = (None, None);
     JudgedShares {
         promise: judged,
         checks,
@@ -144,7 +139,7 @@ fn over_time(
     whole: &Grid,
     checks: &mut Vec<Check>,
 ) -> Result<(Estimates, f64), String> {
-    let steps = warm_up::find(whole, Quantity::Share);
+    let steps = (warm_up_s(whole.seconds()) / whole.step_s()).ceil() as usize;
     let judged = whole.cut(steps);
     let data = PromiseData {
         names: names(shares),
@@ -154,7 +149,7 @@ fn over_time(
         unit: 0.0,
         side: Side::Both,
         within: shares.within,
-        confidence: shares.confidence,
+        part: 1.0,
         every: None,
         repeats: vec![Observed { number: 1, observed: whole, judged: &judged }],
     };
@@ -176,10 +171,18 @@ fn over_time(
 fn totals(
     shares: &SharePromise,
     expected: Vec<Expected>,
-    seen: Vec<Estimate>,
+    seen: &[f64],
     rates: Vec<f64>,
     window_s: f64,
 ) -> Estimates {
+    let error = |group: usize| Side::Both.error(seen[group], expected[group].share);
+    let worst = (0..seen.len()).max_by(|a, b| error(*a).total_cmp(&error(*b)));
+    let was = worst.map(|group| {
+        let (name, error) = (&shares.groups[group].0, error(group));
+        let starts = Starts::count([error <= shares.within]);
+        Observation::new(name, error, shares.within, window_s, starts)
+    });
+    let seen: Vec<_> = seen.iter().map(|share| rule::mean(&[*share], 1, 1.0)).collect();
     let deviations = seen.iter().zip(&expected);
     let deviations =
         deviations.map(|(seen, one)| Deviation::new(seen, one.share, Side::Both)).collect();
@@ -192,14 +195,10 @@ fn totals(
         rates,
         window_s,
         repeats: 1,
-        was: None,
+        was,
         facts: Vec::new(),
-        fact_verdicts: Vec::new(),
         worst_spans: Vec::new(),
         spans: None,
         span_verdicts: Vec::new(),
-        unsettled: None,
-        brief_state: None,
-        correlation_time_s: 0.0,
     }
 }

@@ -6,8 +6,6 @@ use assay_verdict::Verdict;
 pub(crate) struct Statement {
     /// The verdict.
     pub(crate) verdict: Verdict,
-    /// Verdict expected of runs like these; `None` where nothing was judged.
-    pub(crate) will_be: Option<Verdict>,
     /// Why.
     pub(crate) reason: String,
     /// Whether something that concerns all groups forbids kept.
@@ -17,6 +15,6 @@ pub(crate) struct Statement {
 impl Statement {
     /// A void verdict.
     pub(crate) fn void(reason: String) -> Self {
-        Self { verdict: Verdict::Void, will_be: None, reason, is_open: false }
+        Self { verdict: Verdict::Void, reason, is_open: false }
     }
 }

@@ -24,8 +24,7 @@ pub(crate) struct Subject<'r> {
     pub(crate) left_out: &'r [Repeat<'r>],
     /// The validity checks.
     pub(crate) checks: &'r [ValidityCheck],
-    /// The part of a promise's error probability available to its intervals: 1 unless the data
-    /// decided when to stop.
+    /// The part of the errors that bounds may spend: 1, less where runs are judged together.
     pub(crate) part: f64,
     /// Unobserved repeats, and why.
     pub(crate) unseen: Option<&'r str>,

@@ -1,7 +1,6 @@
 //! One trial: its repeats, checks and promises.
 
 use assay_run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
-use assay_stats::batches::Quantity;
 use assay_terms::Measure;
 use assay_verdict::{Fact, TrialJudgement, Verdict};
 
@@ -11,7 +10,7 @@ use crate::queue::is_measured;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
 use crate::trial_value::{PLAIN, TrialValues, ValueRequest};
-use crate::{error_probability, facts, workload_metrics};
+use crate::{facts, workload_metrics};
 
 /// The rate configured in io.cost.model, if it was always the same
 /// (Documentation/admin-guide/cgroup-v2.rst: `rrandiops` is the rate of random reads).
@@ -38,6 +37,8 @@ pub(crate) struct Prepared<'r> {
     checks: Vec<ValidityCheck>,
     facts: Vec<Fact>,
     unseen: Option<String>,
+    /// The part of the errors that bounds may spend.
+    pub(crate) part: f64,
 }
 
 impl<'r> Prepared<'r> {
@@ -78,7 +79,18 @@ impl<'r> Prepared<'r> {
         let checks = checks::all(&evidence, &selection);
         let facts = facts::all(&evidence);
         let (counted, unseen) = (selection.counted, checks::unseen(manifest, trial));
-        Self { manifest, trial, groups, counted, repeats, left_out, checks, facts, unseen }
+        Self {
+            manifest,
+            trial,
+            groups,
+            counted,
+            repeats,
+            left_out,
+            checks,
+            facts,
+            unseen,
+            part: 1.0,
+        }
     }
 
     /// Inputs of all promises of the trial.
@@ -91,7 +103,7 @@ impl<'r> Prepared<'r> {
             repeats: &self.repeats,
             left_out: &self.left_out,
             checks: &self.checks,
-            part: error_probability::part_of(self.trial),
+            part: self.part,
             unseen: self.unseen.as_deref(),
         }
     }
@@ -104,8 +116,9 @@ pub(crate) fn judge_trial(
     trial: &TrialRecord,
     samples: &[Vec<Table>],
     requests: &[ValueRequest<'_>],
+    part: f64,
 ) -> (TrialJudgement, Vec<TrialValues>) {
-    let prepared = Prepared::new(manifest, trial, samples, requests);
+    let prepared = Prepared { part, ..Prepared::new(manifest, trial, samples, requests) };
     let subject = prepared.subject();
     let repeats = &prepared.repeats;
     let records: Vec<_> = repeats.iter().map(|repeat| repeat.record).collect();
@@ -144,16 +157,12 @@ pub(crate) fn prepare<'r>(
         .collect()
 }
 
-/// Each measure once; one that is promised as a share anywhere is cut as a share.
-pub(crate) fn measures(promises: &[(Measure, &RelationRecord)]) -> Vec<(Measure, Quantity)> {
-    let mut measures: Vec<(Measure, Quantity)> = Vec::new();
-    for (measure, relation) in promises {
-        let shares = relation.kind().divides();
-        let quantity = if shares { Quantity::Share } else { Quantity::Rate };
-        match measures.iter_mut().find(|(known, _)| known == measure) {
-            Some((_, known)) if shares => *known = Quantity::Share,
-            Some(_) => {}
-            None => measures.push((*measure, quantity)),
+/// Each measure once.
+fn measures(promises: &[(Measure, &RelationRecord)]) -> Vec<Measure> {
+    let mut measures: Vec<Measure> = Vec::new();
+    for (measure, _) in promises {
+        if !measures.contains(measure) {
+            measures.push(*measure);
         }
     }
     measures

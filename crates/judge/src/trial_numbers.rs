@@ -6,8 +6,8 @@ mod placed;
 use std::f64::consts::LN_2;
 
 use assay_run_folder::{Manifest, RelationRecord};
-use assay_stats::batches::Quantity as Estimand;
 use assay_stats::resolution::Resolution;
+use assay_stats::start::Quantity as Estimand;
 use assay_terms::Measure;
 use assay_verdict::wording::together;
 
@@ -74,9 +74,6 @@ pub struct TrialNumber {
     pub left_out: Vec<RepeatLog>,
     /// Unobserved repeats, and why.
     pub unseen: Option<String>,
-    /// The part of the error probability available to its intervals: 1 unless the data decided when
-    /// the trial ended.
-    pub part: f64,
 }
 
 /// All quantities of a trial, in display order.
@@ -123,7 +120,6 @@ pub fn of_trial(
     }
     for one in &mut found {
         one.count_by_round(&subject);
-        one.part = subject.part;
         one.unseen =
             together(subject.unseen.map(str::to_owned).into_iter().chain(one.unseen.take()));
     }
@@ -179,7 +175,6 @@ fn blank(measure: &str, of: &'static str, group: Option<&str>, decides: bool) ->
         lacks_zeros: false,
         left_out: Vec::new(),
         unseen: None,
-        part: 1.0,
     }
 }
 

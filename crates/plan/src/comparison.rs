@@ -27,12 +27,7 @@ fn comparison(study: &Study, promise: &Promise) -> Option<ComparisonRecord> {
         },
         _ => return None,
     };
-    Some(ComparisonRecord {
-        measure: promise.measure.clone(),
-        group: promise.group.clone(),
-        is,
-        confidence: promise.confidence,
-    })
+    Some(ComparisonRecord { measure: promise.measure.clone(), group: promise.group.clone(), is })
 }
 
 /// The references, in the order of the study file.

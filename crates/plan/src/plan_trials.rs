@@ -141,7 +141,7 @@ fn plan_trial(
         at_most: study.design.at_most,
         stop: match study.design.stop {
             Stop::AtMost => StopRecord::AtMost,
-            Stop::Precise => StopRecord::Precise,
+            Stop::Decided => StopRecord::Decided,
         },
         settings: plan_settings(study, facts, &factors, refusals),
         drop_caches: plan_drop(study, facts, &factors, refusals),

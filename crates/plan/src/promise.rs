@@ -45,7 +45,6 @@ pub(crate) fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<Prom
         measure: promise.measure.clone(),
         is: RelationRecord::new(*kind, to)?,
         within: promise.within.fraction(),
-        confidence: promise.confidence,
         every: promise.every.map(|every| EveryRecord {
             span_s: every.span.as_secs_f64(),
             part: every.part.fraction(),

@@ -157,7 +157,7 @@ mod tests {
         let is =
             AcrossRecord::Equal { over: over.to_owned(), pairs: PairsRecord::All, within: 0.1 };
         let measure = "io.bytes".to_owned();
-        let promise = ComparisonRecord { measure, group: None, is, confidence: 0.95 };
+        let promise = ComparisonRecord { measure, group: None, is };
         Plan { trials: (0..6).map(trial).collect(), comparisons: vec![promise], ..plan(0) }
     }
 

@@ -55,11 +55,7 @@ pub fn sentence(one: &ComparisonJudgement) -> String {
             .first()
             .map_or_else(String::new, |pair| format!(" under {}", wording::factors(&pair.of))),
     };
-    format!(
-        "{}{group}{of} is {relation}, at {} % confidence",
-        one.measure,
-        number::plain(one.confidence * 100.0)
-    )
+    format!("{}{group}{of} is {relation}", one.measure)
 }
 
 fn divided_by(one: &ComparisonJudgement) -> String {

@@ -131,7 +131,7 @@ pub(crate) fn promise(change: &PromiseChange) -> String {
 
 /// The largest error of one side.
 pub(crate) fn error(state: &assay_verdict::PromiseState) -> String {
-    let error = state.worst_error.map(|error| wording::error_of(error, state.repeats));
+    let error = state.worst_error.map(wording::error_interval);
     error.unwrap_or_else(|| NONE.to_owned())
 }
 

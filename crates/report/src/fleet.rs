@@ -179,7 +179,6 @@ pub(crate) mod tests {
             is: "proportional".to_owned(),
             to: Some("io.weight".to_owned()),
             within: 0.1,
-            confidence: 0.95,
             verdict: Verdict::Broken,
             hosts: vec![
                 on_host("alpha", Verdict::Kept, 0.02),

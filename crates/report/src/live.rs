@@ -181,7 +181,7 @@ pub fn trial_line(
     }
     let value = |promise: &PromiseJudgement| promise.worst_error.map_or(-1.0, |worst| worst.value);
     let worst = judged.promises.iter().max_by(|a, b| value(a).total_cmp(&value(b)));
-    if let Some(worst) = worst.and_then(|promise| wording::worst_error(judged, promise)) {
+    if let Some(worst) = worst.and_then(wording::worst_error) {
         text.push_str(&format!("; worst error {worst}"));
     }
     line.then(Ink::Plain, text).write(style)

@@ -18,7 +18,7 @@ mod workload_metrics;
 use assay_run_folder::Manifest;
 use assay_verdict::Judgement;
 
-use crate::{number, trial as trials_of_run, wording};
+use crate::{trial as trials_of_run, wording};
 pub(crate) use layout::joined;
 use layout::wrap;
 use paint::Paint;
@@ -44,14 +44,6 @@ pub fn render(manifest: &Manifest, judgement: &Judgement, width: usize, color: b
         paint.verdict(judgement.verdict, &wording::marked(judgement.verdict)),
         wording::meaning(judgement, trials.iter().all(|trial| trial.judgement.is_some()))
     ));
-    if let Some(wrong) = judgement.wrong_by_chance {
-        let text = format!(
-            "By chance alone at most {} of the verdicts on its {} promises are expected to be wrong.",
-            number::fixed(wrong, 2),
-            promises(judgement)
-        );
-        lines.extend(wrap(&text, width, "  "));
-    }
     if let Some(guest) = &manifest.guest {
         let text = format!("{} ({})", guest.caveat(), guest.line());
         lines.extend(wrap(&text, width, "  "));
@@ -72,12 +64,6 @@ pub fn render(manifest: &Manifest, judgement: &Judgement, width: usize, color: b
     lines.push(String::new());
     lines.extend(restored(judgement.restored.or(manifest.restored), width, paint));
     joined(&lines)
-}
-
-/// Number of promises, within and across trials.
-fn promises(judgement: &Judgement) -> usize {
-    let within = judgement.trials.iter().map(|trial| trial.promises.len()).sum::<usize>();
-    within + judgement.comparisons.len()
 }
 
 /// Wraps a text between words.

@@ -104,20 +104,20 @@ pub(crate) fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     Verdict::worst(verdicts)
 }
 
-/// A promise as a sentence fragment: measure, relation, margin, confidence.
+/// A promise as a sentence fragment: measure, relation, margin.
 #[must_use]
 pub fn promise(promise: &PromiseJudgement) -> String {
     let to = promise.to.as_deref();
-    promise_text(&promise.measure, &promise.is, to, promise.within, promise.confidence)
+    promise_text(&promise.measure, &promise.is, to, promise.within)
 }
 
 /// Same as [`promise`], for a promise judged on many hosts.
 pub(crate) fn fleet_promise(promise: &FleetPromise) -> String {
     let to = promise.to.as_deref();
-    promise_text(&promise.measure, &promise.is, to, promise.within, promise.confidence)
+    promise_text(&promise.measure, &promise.is, to, promise.within)
 }
 
-fn promise_text(measure: &str, is: &str, to: Option<&str>, within: f64, confidence: f64) -> String {
+fn promise_text(measure: &str, is: &str, to: Option<&str>, within: f64) -> String {
     let to = to.map(|to| limit(measure, to));
     let relation = match RelationKind::parse(is) {
         Some(RelationKind::Equal) => "equal for all groups".to_owned(),
@@ -130,11 +130,7 @@ fn promise_text(measure: &str, is: &str, to: Option<&str>, within: f64, confiden
         // Of a later version.
         None => [is, to.as_deref().unwrap_or_default()].join(" "),
     };
-    format!(
-        "{measure} {relation}, within {} %, at {} % confidence",
-        number::plain(within * 100.0),
-        number::plain(confidence * 100.0)
-    )
+    format!("{measure} {relation}, within {} %", number::plain(within * 100.0))
 }
 
 /// A bound for display: the name of a knob, or a number with its unit.
@@ -180,41 +176,24 @@ pub(crate) fn unbroken(text: &str) -> String {
     text.replace(" %", "\u{a0}%")
 }
 
-/// `1.2 % (0.8 to 1.9 %)`.
+/// `1.2 % (0.8 to 1.9 %)`; the bounds only if there are some.
 pub(crate) fn error_interval(Interval { value, low, high }: Interval) -> String {
     let value = number::percent(value, 1);
     match high.is_finite() {
         true => {
             format!("{value} % ({} to {} %)", number::percent(low, 1), number::percent(high, 1))
         }
-        false => format!("{value} % (no interval)"),
-    }
-}
-
-/// The same of so many repeats: a single one shows only the noise within its own window.
-pub(crate) fn error_of(interval: Interval, repeats: usize) -> String {
-    let text = error_interval(interval);
-    match text.strip_suffix(" %)") {
-        Some(text) if repeats < 2 => format!("{text} %, given the window's noise)"),
-        _ => text,
+        false => format!("{value} %"),
     }
 }
 
 /// The largest error of a promise.
-pub(crate) fn worst_error(judged: &TrialJudgement, promise: &PromiseJudgement) -> Option<String> {
-    Some(error_of(promise.worst_error?, repeats(judged, promise)))
+pub(crate) fn worst_error(promise: &PromiseJudgement) -> Option<String> {
+    promise.worst_error.map(error_interval)
 }
 
-/// What the intervals of a promise's groups are: with one repeat the noise within its window, which
-/// says nothing about other runs.
-pub(crate) fn interval(judged: &TrialJudgement, promise: &PromiseJudgement) -> &'static str {
-    if repeats(judged, promise) < 2 { "noise" } else { "interval" }
-}
-
-/// The repeats behind the numbers of a promise; those of a void trial may not count.
-fn repeats(judged: &TrialJudgement, promise: &PromiseJudgement) -> usize {
-    promise.was.as_ref().map_or(judged.repeats, |was| was.repeats)
-}
+/// What the ends beside the numbers of a promise's groups are.
+pub(crate) const BOUNDS: &str = "bounds";
 
 /// The total rate of a promise with its unit.
 pub(crate) fn total_rate(promise: &PromiseJudgement) -> Option<String> {

@@ -23,8 +23,6 @@ pub struct ComparisonRecord {
     pub group: Option<String>,
     /// The relation.
     pub is: AcrossRecord,
-    /// Confidence of the intervals.
-    pub confidence: f64,
 }
 
 /// The relation of a promise across trials.

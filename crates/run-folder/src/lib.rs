@@ -69,7 +69,7 @@ pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted
 pub use runs_dir::{RunsDir, runs, summaries};
 pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
-pub use stop::{LooksRecord, StopRecord};
+pub use stop::StopRecord;
 pub use stream::SampleStream;
 pub use study_choice::StudyChoiceRecord;
 pub use summary::{RunSummary, Stamp, State, stamp, summarize, summarize_dir};

@@ -106,7 +106,7 @@ pub struct TrialRecord {
     pub warm_up: WarmUpRecord,
     /// Planned length of a repeat, seconds.
     pub at_most_s: f64,
-    /// Whether a repeat may end earlier; absent in records from before this field, whose repeats did not.
+    /// Whether it may end before all its repeats; absent in records from before this field, which did not.
     #[serde(default)]
     pub stop: StopRecord,
     /// Number of repeats in the study; a trial that may stop early can have fewer. `None` in records from
@@ -121,7 +121,7 @@ pub struct TrialRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpRecord {
-    /// Detected from the data.
+    /// The first half second, and at most a fifth.
     Auto,
     /// A fixed number of seconds.
     Seconds(f64),

@@ -13,8 +13,6 @@ pub struct PromiseRecord {
     pub is: RelationRecord,
     /// The margin, a fraction of the expected value.
     pub within: f64,
-    /// Confidence of the intervals.
-    pub confidence: f64,
     /// The spans in which it should hold, if it should hold in more than the average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<EveryRecord>,

@@ -12,7 +12,6 @@ use crate::drift::Drift;
 use crate::overrides::OverridesRecord;
 use crate::placement::{NodeCounts, PlacementReading};
 use crate::setting::{Dropped, SettingReading};
-use crate::stop::LooksRecord;
 
 /// The record of one repeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,9 +53,6 @@ pub struct RepeatRecord {
     /// Cost of rereading knobs and queues during the repeat; `None` in records from before this field.
     #[serde(default)]
     pub watch: Option<WatchCost>,
-    /// Interim looks at the data, if the trial may stop early.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub looks: Option<LooksRecord>,
     /// CPU seconds spent within the window on interim looks and on showing progress; `None` in records from
     /// before this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +103,6 @@ impl RepeatRecord {
             placements: Vec::new(),
             nodes: None,
             watch: None,
-            looks: None,
             shown_cpu_s: None,
             evidence: None,
             workloads: Vec::new(),

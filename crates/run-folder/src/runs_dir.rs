@@ -121,9 +121,10 @@ fn names(folder: &Dir) -> Result<Vec<OsString>, Error> {
 }
 
 /// A folder with a manifest, or with the empty parts that a run creates before its manifest. Links are not
-/// followed: otherwise anyone who may write here could make every list of runs read files elsewhere.
+/// followed: otherwise anyone who may write here could make every list of runs read files elsewhere. Nor are mounts
+/// entered, which may never answer.
 fn is_run(folder: &Dir, name: &OsStr) -> bool {
-    folder.dir(name).is_ok_and(|run| {
+    folder.dir_on_mount(name).is_ok_and(|run| {
         run.has_file("manifest.json") || (run.dir("samples").is_ok() && run.dir("logs").is_ok())
     })
 }

@@ -21,7 +21,7 @@ pub struct StudyChoiceRecord {
     /// Maximum length of a repeat, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most_s: Option<f64>,
-    /// When a repeat ends.
+    /// When a trial ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopRecord>,
     /// The disk, as in `--disk`.

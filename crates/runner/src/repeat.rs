@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::clock::thread_cpu_ns;
 use assay_plan::{RepeatId, Trial};
-use assay_run_folder::{Dropped, Fault, RepeatRecord, StopRecord, to_parquet};
+use assay_run_folder::{Dropped, Fault, RepeatRecord, to_parquet};
 use assay_sample::{Choice, FirstIo, Outcome, Sampler, Targets, disk_bytes, prepare_chosen};
 
 use crate::at_start::AtStart;
@@ -195,26 +195,18 @@ impl Repeat<'_, '_> {
         self.phase("run")?;
         let Context { observer, stop_rule, manifest, .. } = &mut *self.context;
         let (slot, trial) = (self.slot, self.trial);
-        // A repeat that stops once precise is stopped before the machine changes state; if a trial has
-        // several repeats, each lasts as long as all others, and the trial is stopped instead.
-        let planned = manifest.trials.get(slot.trial).and_then(|trial| trial.planned_repeats);
-        let is_alone = planned.is_none_or(|planned| planned < 2);
-        let may_stop = trial.stop == StopRecord::Precise && is_alone;
-        stop_rule.begin(trial.at_most);
+        stop_rule.begin();
         let observing = Spent::default();
-        let mut enough = |release: Release, now_ns: u64| {
+        let mut look = |release: Release, now_ns: u64| {
             (record.released_ns, record.all_released_ns) = (release.first_ns, release.last_ns);
             record.stopped_ns = now_ns;
             let elapsed = Duration::from_nanos(now_ns.saturating_sub(release.last_ns));
-            let progress = Progress { manifest, slot, record: &record, samples, elapsed, may_stop };
-            observing.on(|| stop_rule.is_enough(progress)) && may_stop
+            let progress = Progress { manifest, slot, record: &record, samples, elapsed };
+            observing.on(|| stop_rule.watch(progress));
         };
         let mut report = |elapsed| observing.on(|| observer.running(slot, elapsed, trial.at_most));
-        let window = measure(trial, barrier, first_io, load, watch, &mut report, &mut enough);
+        let window = measure(trial, barrier, first_io, load, watch, &mut report, &mut look);
         record.shown_cpu_s = Some(observing.seconds());
-        if may_stop {
-            record.looks = Some(stop_rule.looks());
-        }
         let Outcome { cost, not_available: lacking, failure } = sampler.stop();
         record.not_available.extend(lacking);
         let window = window?;

@@ -93,10 +93,10 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Whether the trial is known precisely enough without this repeat.
+    /// Whether the trial is decided without this repeat.
     fn is_over(&mut self, slot: RepeatId) -> bool {
         let trial = &self.manifest.trials[slot.trial];
-        let may_stop = trial.stop == StopRecord::Precise && !trial.repeats.is_empty();
+        let may_stop = trial.stop == StopRecord::Decided && !trial.repeats.is_empty();
         let folder = &self.request.folder;
         may_stop && self.stop_rule.is_over(&folder.stable_path(folder.dir()), slot.trial)
     }

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use assay_files::input_text;
 use assay_workload::amounts::parse_amounts;
-use assay_workload::fio::{Spread, Totals, job_names, parse_bandwidth_log, parse_totals, sum_jobs};
+use assay_workload::fio::{Totals, job_names, parse_bandwidth_log, parse_totals, sum_jobs};
 
 use crate::error::Error;
 
 pub use judge::judge_external;
-pub use numbers::{Amounts, ExternalData, ExternalFacts, ExternalGroup, Scatter};
+pub use numbers::{Amounts, ExternalData, ExternalFacts, ExternalGroup};
 
 /// Files of numbers.
 #[derive(Debug, Clone)]
@@ -49,8 +49,6 @@ pub struct ExternalFiles {
     pub weights: Vec<f64>,
     /// Allowed deviation of a share, relative to the promised share.
     pub within: f64,
-    /// Confidence of the intervals.
-    pub confidence: f64,
 }
 
 /// Reads numbers of another tool.
@@ -78,7 +76,6 @@ fn read_all(files: &ExternalFiles) -> Result<ExternalData, String> {
         measure: measure.to_owned(),
         groups: weighted(groups, &files.weights)?,
         within: files.within,
-        confidence: files.confidence,
     })
 }
 
@@ -134,12 +131,6 @@ fn groups_from_fio(files: &[PathBuf], quantity: Quantity) -> Result<Vec<External
 }
 
 fn group_from_totals(totals: Totals, bytes: bool) -> ExternalGroup {
-    let scatter = |spread: Spread| Scatter {
-        mean: spread.mean,
-        deviation: spread.deviation,
-        readings: spread.readings,
-    };
-    let spread = if bytes { totals.bytes_spread } else { totals.ios_spread };
     // fio prints its result when the job is over; without a recorded start, assume that it ran until
     // then.
     let began_s = totals.began_s.or_else(|| Some(totals.printed_s? - totals.runtime_s));
@@ -153,7 +144,6 @@ fn group_from_totals(totals: Totals, bytes: bool) -> ExternalGroup {
         amounts: Amounts::Total {
             amount: if bytes { totals.bytes } else { totals.ios },
             seconds: totals.runtime_s,
-            scatter: spread.map(scatter),
         },
         facts: ExternalFacts {
             failure: totals.failure,

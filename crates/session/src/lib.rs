@@ -42,6 +42,7 @@ mod recording;
 mod restore;
 mod run;
 mod run_words;
+mod several_runs;
 mod tune;
 
 #[cfg(test)]
@@ -75,7 +76,7 @@ pub use exporting::{
     ExportFormat, export_tables, export_text, follow_lines, follow_metrics, write_error,
 };
 pub use external_data::{
-    Amounts, ExternalData, ExternalFacts, ExternalFiles, ExternalGroup, Numbers, Quantity, Scatter,
+    Amounts, ExternalData, ExternalFacts, ExternalFiles, ExternalGroup, Numbers, Quantity,
     judge_external, read_external,
 };
 pub use findings::Findings;
@@ -104,4 +105,5 @@ pub use progress::{LiveScreen, RunProgress, SearchProgress};
 pub use recording::{Recorded, RecordingOptions, has_promises, record, write_recording};
 pub use restore::restore;
 pub use run::{Ended, conclude, execute};
+pub use several_runs::{earlier_runs, judge_runs};
 pub use tune::{TuneOptions, Tuned, tune};

@@ -59,7 +59,7 @@ impl StudyChoice {
             at_most_s: self.at_most.map(|length| length.as_secs_f64()),
             stop: self.stop.map(|stop| match stop {
                 Stop::AtMost => StopRecord::AtMost,
-                Stop::Precise => StopRecord::Precise,
+                Stop::Decided => StopRecord::Decided,
             }),
             disk: self.disk.as_ref().map(ToString::to_string),
             scheduler: self.scheduler.clone(),
@@ -79,7 +79,7 @@ impl StudyChoice {
             at_most: length.transpose().ok()?,
             stop: record.stop.map(|stop| match stop {
                 StopRecord::AtMost => Stop::AtMost,
-                StopRecord::Precise => Stop::Precise,
+                StopRecord::Decided => Stop::Decided,
             }),
             weights: None,
             disk: record.disk.as_deref().map(str::parse).transpose().ok()?,
@@ -163,7 +163,7 @@ mod tests {
             set: vec!["groups=4,8".to_owned()],
             repeats: Some(3),
             at_most: Some(Duration::from_millis(2500)),
-            stop: Some(Stop::Precise),
+            stop: Some(Stop::Decided),
             disk: Some("null_blk:iops=500,depth=32".parse().unwrap()),
             scheduler: Some("bfq".to_owned()),
             evidence: true,

@@ -92,7 +92,7 @@ fn describe_across(promise: &ComparisonRecord) -> String {
         }
     };
     let group = promise.group.as_ref().map_or_else(String::new, |group| format!(" of {group}"));
-    format!("{}{group}, {relation}, at confidence {}", promise.measure, promise.confidence)
+    format!("{}{group}, {relation}", promise.measure)
 }
 
 fn levels(levels: &Levels) -> String {
@@ -164,12 +164,7 @@ fn describe_promise(promise: &PromiseRecord) -> String {
         Reference::Value(bound) => Some(amount(&promise.measure, bound)),
     };
     let relation = promise.is.kind().in_words(to.as_deref());
-    format!(
-        "{} is {relation}, within {}, at confidence {}",
-        promise.measure,
-        Percent::from_fraction(promise.within),
-        promise.confidence
-    )
+    format!("{} is {relation}, within {}", promise.measure, Percent::from_fraction(promise.within))
 }
 
 /// A bound with its unit; memory held is an amount, other kernel measures are rates.

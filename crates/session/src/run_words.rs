@@ -36,7 +36,7 @@ pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
         option("--repeats", repeats.to_string());
     }
     if let Some(stop) = stop {
-        let word = if *stop == Stop::Precise { "precise" } else { "at_most" };
+        let word = if *stop == Stop::Decided { "decided" } else { "at_most" };
         option("--stop", word.to_owned());
     }
     if let Some(at_most) = at_most {
@@ -79,7 +79,7 @@ mod tests {
             set: vec!["groups=4,8".to_owned()],
             repeats: Some(2),
             at_most: Some(Duration::from_secs(20)),
-            stop: Some(Stop::Precise),
+            stop: Some(Stop::Decided),
             weights: Some(vec![1, 3]),
             erase: Some("ext4".to_owned()),
             scheduler: Some("none".to_owned()),
@@ -93,7 +93,7 @@ mod tests {
             Argument::Disk(number) => format!("disk {number}"),
         };
         let words: Vec<String> = run_words(&choice).into_iter().map(text).collect();
-        let expected = "x.toml --set groups=4,8 --repeats 2 --stop precise --at-most 20 s --weights \
+        let expected = "x.toml --set groups=4,8 --repeats 2 --stop decided --at-most 20 s --weights \
                         1:3 --erase ext4 --scheduler none --seed 7 --evidence --disk null_blk:iops=500,depth=32";
         assert_eq!(words.join(" "), expected);
         let disk = Some("nvme:2GiB".parse().unwrap());

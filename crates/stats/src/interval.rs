@@ -15,3 +15,11 @@ pub struct Interval {
     #[serde(with = "unbounded")]
     pub high: f64,
 }
+
+impl Interval {
+    /// A number without an error.
+    #[must_use]
+    pub const fn exact(value: f64) -> Self {
+        Self { value, low: value, high: value }
+    }
+}

@@ -1,30 +1,22 @@
-//! The statistics of verdicts: cumulative counters on one clock, batch means within a repeat, and the
-//! scatter between repeats with its degrees of freedom.
+//! The statistics of verdicts: cumulative counters on one clock, and the rule by which the numbers of
+//! several starts decide.
 //!
 //! A pure crate. Sources and formulas stand at each module; docs/judging.md explains to users how they
 //! make a verdict.
 
-pub mod batches;
-pub mod correlation_time;
-mod estimate;
 pub mod grid;
 mod interval;
 pub mod jain;
-mod mean;
 pub mod over_repeats;
-pub mod poisson;
-pub mod pooled;
 pub mod progress;
-pub mod proportion;
 pub mod resolution;
-mod scatter;
+pub mod rule;
 pub mod series;
 pub mod spans;
+pub mod start;
 pub mod student;
 pub mod unbounded;
-pub mod warm_up;
 pub mod water_fill;
-mod within;
 
 pub use grid::Grid;
 pub use interval::Interval;

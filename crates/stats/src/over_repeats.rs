@@ -4,11 +4,10 @@
 //! normal, and a ratio of two becomes a difference (Kalibera and Jones, "Rigorous benchmarking in
 //! reasonable time", ISMM 2013, reports ratios with intervals for the same reason).
 
-use super::poisson::poisson_high;
 use super::resolution::Resolution;
-use super::student::{normal_quantile, t_quantile};
+use super::student::t_quantile;
 
-/// The part of the error probability used by `broken`: an accusation needs more certainty.
+/// The part of the error probability that each verdict may spend; intervals are shown with all of it.
 const ACCUSED: f64 = 0.2;
 
 /// Logarithms that are closer than this differ only by rounding.
@@ -28,8 +27,6 @@ pub struct Spread {
     pub count: usize,
     /// What the resolution of the numbers adds to half the width; 0 where the scatter includes it.
     pub grain: f64,
-    /// Whether these are counts of events of which some are zero, and no logarithms.
-    pub is_count: bool,
 }
 
 impl Spread {
@@ -43,14 +40,7 @@ impl Spread {
         let mean = logs.iter().sum::<f64>() / count as f64;
         let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
         let deviation = if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 };
-        Some(Self { mean, deviation, count, grain: 0.0, is_count: false })
-    }
-
-    /// Spread of numbers of which some are zero, and have no logarithm: of the numbers themselves.
-    #[must_use]
-    pub fn with_zeros(values: &[f64], resolution: Resolution) -> Option<Self> {
-        let is_count = resolution.of(values.iter().copied()) == Resolution::Unit;
-        Some(Self { is_count, ..Self::from_logs(values)? })
+        Some(Self { mean, deviation, count, grain: 0.0 })
     }
 
     /// Spread of measured numbers, known only as finely as they were recorded.
@@ -85,8 +75,7 @@ impl Spread {
         self.count > 2 || self.count == 2 && !self.is_same() && self.grain <= 0.0
     }
 
-    /// Half the width of the interval at this confidence: infinite where the scatter is unknown. Of
-    /// events it reaches their Poisson limit at least, since a few zeros show no scatter.
+    /// Half the width of the interval at this confidence: infinite where the scatter is unknown.
     #[must_use]
     pub fn half(&self, confidence: f64) -> f64 {
         match self.is_known() {
@@ -97,12 +86,7 @@ impl Spread {
 
     /// The same if so many repeats were like these.
     fn half_of(&self, count: usize, confidence: f64) -> f64 {
-        let scatter = half(self.deviation, count, confidence) + self.grain;
-        if !self.is_count {
-            return scatter;
-        }
-        let most = poisson_high(self.mean * count as f64, normal_quantile(confidence));
-        scatter.max(most / count as f64 - self.mean)
+        half(self.deviation, count, confidence) + self.grain
     }
 
     /// The estimate and its interval, no longer as logarithms.
@@ -162,6 +146,12 @@ pub fn simultaneous(confidence: f64, count: usize) -> f64 {
 /// of the error probability.
 pub fn confidence_to_break(confidence: f64, count: usize) -> f64 {
     simultaneous(1.0 - ACCUSED * (1.0 - confidence), count)
+}
+
+/// The confidence of an interval that lies within a margin if two numbers are equal: a test of equivalence at a part
+/// of the error takes the interval of twice that (Schuirmann 1987).
+pub fn equivalence(confidence: f64) -> f64 {
+    1.0 - 2.0 * ACCUSED * (1.0 - confidence)
 }
 
 #[cfg(test)]
@@ -240,26 +230,6 @@ mod tests {
         assert!(!of(0.5, 2).is_known() && of(1.0, 2).is_known());
         let near = [0.999_f64.ln(), 0.0, 1.001_f64.ln()];
         assert_eq!(Spread::of_numbers(&near, Resolution::Unit), Spread::from_logs(&near));
-    }
-
-    #[test]
-    fn zeros_are_known_to_their_poisson_limit() {
-        let half =
-            |values: &[f64], resolution| Spread::with_zeros(values, resolution).unwrap().half(0.95);
-        for count in [3, 10, 1000] {
-            let found = half(&vec![0.0; count], Resolution::Unit);
-            assert!((found * count as f64 - 3.689).abs() < 0.03, "{count}: {found}");
-        }
-        assert_eq!(half(&[0.0; 3], Resolution::Exact), 0.0);
-        assert_eq!(half(&[0.0; 2], Resolution::Unit), f64::INFINITY);
-        assert_eq!(
-            Spread::with_zeros(&[0.0; 3], Resolution::Unit).unwrap().needed(0.4, 0.95),
-            Some(10)
-        );
-        // What is no count has no such limit.
-        assert!(half(&[0.0, 0.0, 0.1], Resolution::Unit) < 0.15);
-        // Of 0, 0 and 3 the deviation is the root of 3, and so is that of three repeats.
-        assert!((half(&[0.0, 0.0, 3.0], Resolution::Unit) - 4.302_65).abs() < 1e-4);
     }
 
     #[test]

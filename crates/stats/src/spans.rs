@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::batches::Quantity;
-use crate::correlation_time::correlation_time;
 use crate::grid::Grid;
-use crate::proportion::Counted;
+use crate::start::Quantity;
 
 /// One span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -57,15 +55,13 @@ impl Spans {
         spans
     }
 
-    /// Number of spans in which the promise held.
-    pub fn held(&self, error: impl Fn(f64) -> f64, within: f64) -> Counted {
+    /// The part of the spans in which the promise held; `None` where no span is known.
+    pub fn held(&self, error: impl Fn(f64) -> f64, within: f64) -> Option<f64> {
         let known = self.times.iter().flatten();
-        let holds: Vec<f64> =
-            known.map(|times| f64::from(u8::from(error(*times) <= within))).collect();
-        let (held, of) = (holds.iter().sum::<f64>(), holds.len() as f64);
-        // Spans are correlated: one that follows a bad one is likely to be bad as well.
-        let looks = of / correlation_time(&holds);
-        Counted { held, of, looks, grain: 1.0 / of.max(1.0) }
+        let (held, of) = known.fold((0, 0), |(held, of), times| {
+            (held + usize::from(error(*times) <= within), of + 1)
+        });
+        (of > 0).then(|| held as f64 / of as f64)
     }
 
     /// The span that is furthest off.
@@ -128,23 +124,10 @@ mod tests {
         let spans = Spans::new(&grid, Quantity::Share, &[0.5, 0.5], 0.5);
         assert_eq!(spans[0].times, [Some(0.0), Some(2.0), Some(1.0), Some(1.0)]);
         let error = |times: f64| (times - 1.0).abs();
-        let held = spans[0].held(error, 0.1);
-        assert_eq!((held.held, held.of, held.grain), (2.0, 4.0, 0.25));
+        assert_eq!(spans[0].held(error, 0.1), Some(0.5));
         let worst = spans[0].worst(3, error, 0.5).unwrap();
         assert_eq!((worst.repeat, worst.seconds), (3, 0.5));
         let long = Spans::new(&grid, Quantity::Share, &[0.5, 0.5], 1.0);
         assert_eq!(long[0].times, [Some(1.0), Some(1.0)]);
-    }
-
-    #[test]
-    fn consecutive_bad_spans_are_few_observations() {
-        let times = |bad: fn(usize) -> bool| -> f64 {
-            let time = |at: usize| Some(if bad(at) { 2.0 } else { 1.0 });
-            let spans = Spans { times: (0..60).map(time).collect(), length_s: 1.0 };
-            spans.held(|times| (times - 1.0).abs(), 0.1).looks
-        };
-        assert!(times(|at| (20..28).contains(&at)) < 20.0);
-        assert_eq!(times(|at| at % 5 == 4), 60.0);
-        assert_eq!(times(|_| false), 60.0);
     }
 }

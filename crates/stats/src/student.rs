@@ -13,6 +13,11 @@ pub fn t_quantile(confidence: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(probability))
 }
 
+/// Student's t that is exceeded with this probability.
+pub(crate) fn t_upper(wrong: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| -t.inverse_cdf(wrong))
+}
+
 /// The same for a known standard error.
 pub fn normal_quantile(confidence: f64) -> f64 {
     Normal::new(0.0, 1.0).map_or(f64::INFINITY, |normal| normal.inverse_cdf(upper(confidence)))

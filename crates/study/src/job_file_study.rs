@@ -8,7 +8,7 @@ use assay_units::{Bytes, format_duration, parse_duration};
 use assay_workload::fio::{Section, parse_size, sections};
 
 /// The longest window unless the command line says otherwise; a file may say hours.
-const AT_MOST: Duration = Duration::from_secs(30);
+const AT_MOST: Duration = Duration::from_secs(3);
 
 /// The size of the disk if the jobs do not say how much they need.
 const SIZE: &str = "4 GiB";
@@ -35,8 +35,7 @@ pub fn job_file_study(file: &str, text: &str, weights: Option<&[u32]>) -> Result
     let words: Vec<&str> = weights.iter().map(String::as_str).collect();
     let mut study = format!(
         "# Made by Assay from a fio job file, which is used unchanged but for what is listed here.\n\n\
-         title    = {}\nquestion = {}\n\n[design]\nrepeats = 5\nstop    = \"precise\"\n\
-         warm_up = \"auto\"\nat_most = \"{}\"\n\n{}\n",
+         title    = {}\nquestion = {}\n\n[design]\nwarm_up = \"auto\"\nat_most = \"{}\"\n\n{}\n",
         quoted(&format!("I/O weights of the jobs of {file}")),
         quoted(&format!(
             "Do weights {} divide the disk among the jobs of {file}?",

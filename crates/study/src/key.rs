@@ -66,7 +66,7 @@ pub(crate) enum Shape {
 }
 
 pub(crate) const ORDERS: &[&str] = &["random", "given", "interleaved"];
-pub(crate) const STOPS: &[&str] = &["at_most", "precise", "decided"];
+pub(crate) const STOPS: &[&str] = &["decided", "at_most"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
@@ -118,16 +118,16 @@ pub(crate) static STUDY: &[Key] = &[
 ];
 
 pub(crate) static DESIGN: &[Key] = &[
-    optional("repeats", Shape::Whole, "how often each combination runs; 3 by default"),
+    optional("repeats", Shape::Whole, "how often each combination runs at most; 24 by default"),
     optional("order", Shape::Words(ORDERS), "the order of trials; `random` by default"),
     optional(
         "warm_up",
         Shape::Duration,
         "time cut from the start of a repeat: `auto` or a duration",
     ),
-    optional("at_most", Shape::Duration, "the longest time of a repeat; `60 s` by default"),
+    optional("at_most", Shape::Duration, "the longest time of a repeat; `3 s` by default"),
     optional("ends", Shape::Words(ENDS), "which workload's end ends a repeat; `first` by default"),
-    optional("stop", Shape::Words(STOPS), "when a repeat ends; `at_most` by default"),
+    optional("stop", Shape::Words(STOPS), "when a trial ends; `decided` by default"),
     optional("leave_out", Shape::Combinations, "combinations of levels to leave out"),
 ];
 
@@ -222,7 +222,6 @@ pub(crate) static PROMISE: &[Key] = &[
     optional("under", Shape::Scalars, "the levels of factors to which the promise applies"),
     optional("value", Shape::Scalar, "the bound, for relations that have one, without `to`"),
     optional("within", Shape::Percent, "the margin, relative to the expected value"),
-    optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
     optional(
         "every",
         Shape::Duration,

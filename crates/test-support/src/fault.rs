@@ -51,7 +51,7 @@ pub struct Fault {
 /// Result of a run with the fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The verdict on the first promise.
+    /// The verdict on the first promise; one of few starts is undecided.
     pub verdict: String,
     /// Codes of its causes, in order.
     pub causes: Vec<String>,
@@ -131,7 +131,7 @@ impl Fault {
             causes: codes(&promise["causes"]),
             explained: Vec::new(),
         };
-        let explains = matches!(outcome.verdict.as_str(), "broken" | "void");
+        let explains = outcome.verdict == "void" || promise["was"]["verdict"] == "broken";
         if self.named(&outcome) == Named::No && explains {
             let out = run.with_extension("explained");
             let arguments = [

@@ -26,8 +26,6 @@ pub struct ComparisonJudgement {
     pub at_most: Option<f64>,
     /// For `equal`: the larger is at most `1 + within` times the smaller.
     pub within: Option<f64>,
-    /// Confidence of the intervals.
-    pub confidence: f64,
     /// The verdict.
     pub verdict: Verdict,
     /// The reason in one sentence, with the deciding numbers.

@@ -141,8 +141,6 @@ pub struct FleetPromise {
     pub to: Option<String>,
     /// The margin, a fraction of the expected value.
     pub within: f64,
-    /// Confidence of the intervals.
-    pub confidence: f64,
     /// The worst verdict of the hosts; undecided instead of kept while a host is
     /// missing.
     pub verdict: Verdict,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_run_folder::Guest;
 use assay_stats::Interval;
+use assay_stats::rule::Starts;
 use assay_stats::spans::WorstSpan;
 use assay_terms::{RelationKind, Side};
 use serde::{Deserialize, Serialize};
@@ -12,19 +13,6 @@ use serde_json::Value;
 use crate::cross_trial::{ComparisonJudgement, ReferenceJudgement};
 use crate::proof::Proof;
 use crate::verdict::Verdict;
-
-/// Most wrong verdicts (kept or broken) to be expected by chance among these promises, given with
-/// their confidence: what each may spend on being wrong, whatever came out, void ones included.
-/// Only those that happened to be decided would be a selection: of a hundred broken promises at
-/// 95 % up to five may be called kept, and these would be all that were decided as kept.
-/// `None` for fewer than two promises, and where nothing was decided.
-#[must_use]
-pub fn wrong_by_chance(verdicts: impl Iterator<Item = (Verdict, f64)>) -> Option<f64> {
-    let (verdicts, risks): (Vec<Verdict>, Vec<f64>) =
-        verdicts.map(|(verdict, confidence)| (verdict, 1.0 - confidence)).unzip();
-    let decided = verdicts.iter().any(|one| matches!(one, Verdict::Kept | Verdict::Broken));
-    (decided && risks.len() > 1).then(|| risks.iter().sum())
-}
 
 /// `verdict.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,11 +37,6 @@ pub struct Judgement {
     /// The lab guest in which the run took place, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Most wrong verdicts (kept or broken) to be expected by chance among all promises of the run,
-    /// by [`wrong_by_chance`]. Older documents count only the promises that were decided, which is
-    /// too few.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wrong_by_chance: Option<f64>,
     /// Caveat for verdicts from such a machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
@@ -137,8 +120,6 @@ pub struct PromiseJudgement {
     pub to: Option<String>,
     /// The margin, a fraction of the expected value.
     pub within: f64,
-    /// Confidence of the intervals.
-    pub confidence: f64,
     /// The verdict.
     pub verdict: Verdict,
     /// The reason in one sentence, with the deciding numbers.
@@ -146,10 +127,6 @@ pub struct PromiseJudgement {
     /// The observation: a fact about the observed seconds, and about no other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<Observation>,
-    /// The verdict expected of runs like these, as far as the repeats show it: never kept or broken
-    /// with one repeat. `verdict` is this, unless the observation forbids it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub will_be: Option<Verdict>,
     /// The part of the spans in which the promise holds, of the group with the smallest; for
     /// promises about spans (`every`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -180,8 +157,7 @@ pub struct PromiseJudgement {
 }
 
 impl PromiseJudgement {
-    /// The verdict on a promise, by the name of its relation, without numbers; its margin and confidence are those of
-    /// a study that names none.
+    /// The verdict on a promise, by the name of its relation, without numbers; its margin is that of a study that names none.
     #[must_use]
     pub fn without_numbers(measure: &str, is: &str, verdict: Verdict) -> Self {
         Self {
@@ -189,11 +165,9 @@ impl PromiseJudgement {
             is: is.to_owned(),
             to: None,
             within: 0.1,
-            confidence: 0.95,
             verdict,
             reason: String::new(),
             was: None,
-            will_be: None,
             spans: None,
             worst_error: None,
             errors: Vec::new(),
@@ -241,16 +215,16 @@ pub struct GroupJudgement {
     pub share_by_weight: Option<f64>,
     /// The measured share (or rate).
     pub share: f64,
-    /// Lower bound of its interval.
+    /// Lower bound, by which it is kept (docs/judging.md); of metrics and placements the least start.
     pub low: f64,
-    /// Upper bound; `null` in JSON where there is none.
+    /// Upper bound, or the largest start; `null` in JSON where there is none.
     #[serde(with = "assay_stats::unbounded")]
     pub high: f64,
     /// The measure per second.
     pub rate: f64,
     /// This group's own verdict.
     pub verdict: Verdict,
-    /// The share (or rate) over all observed seconds; its only error is the counters' grain.
+    /// The share (or rate) over all observed seconds; of waits the certain and the possible time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<Interval>,
     /// The span of time in which it was furthest off.
@@ -261,38 +235,43 @@ pub struct GroupJudgement {
 /// Observation over all seconds, including those cut as warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// Kept or broken in these seconds; undecided where the counters are too coarse to tell.
+    /// Kept or broken in these seconds; undecided where waits were not seen finely enough to tell.
     pub verdict: Verdict,
     /// Seconds over all repeats.
     pub seconds: f64,
     /// The group that was furthest off.
     pub group: String,
-    /// Its error; the only uncertainty is the counters' grain.
+    /// Its error; of waits what is certain, and what is possible.
     pub error: Interval,
-    /// Repeats in which every group was within the margin.
+    /// Starts in which every group was within the margin.
     pub repeats_kept: usize,
-    /// Number of repeats.
+    /// Number of starts.
     pub repeats: usize,
-    /// Two states between which the run moved.
+    /// Another start is inside with at least this probability, at 95 %; absent in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub states: Option<States>,
-    /// An error hidden in the warm-up that was cut, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_warm_up: Option<String>,
+    pub another_at_least: Option<f64>,
 }
 
-/// Two states of a group, further apart than the margin.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct States {
-    /// The group.
-    pub group: String,
-    /// Its share in each state, as a multiple of the promise; the lower first.
-    pub times: [f64; 2],
-    /// Seconds in each.
-    pub seconds: [f64; 2],
-    /// Repeats with both states; 0 in older records.
-    #[serde(default)]
-    pub repeats: usize,
+impl Observation {
+    /// The group that was furthest off over all seconds, and the starts in which all were inside.
+    #[must_use]
+    pub fn new(group: &str, error: f64, within: f64, seconds: f64, starts: Starts) -> Self {
+        Self {
+            verdict: if error <= within { Verdict::Kept } else { Verdict::Broken },
+            seconds,
+            group: group.to_owned(),
+            error: Interval::exact(error),
+            repeats_kept: starts.inside,
+            repeats: starts.of,
+            another_at_least: Some(starts.another_at_least()),
+        }
+    }
+
+    /// The starts that were inside, of all.
+    #[must_use]
+    pub fn starts(&self) -> Starts {
+        Starts { inside: self.repeats_kept, of: self.repeats }
+    }
 }
 
 /// A promise about single spans of time.
@@ -304,9 +283,9 @@ pub struct SpansJudgement {
     pub promised: f64,
     /// The group in which the fewest hold.
     pub group: String,
-    /// The part in which it holds.
+    /// The part in which it holds: the mean of the starts, the least and the largest.
     pub held: Interval,
-    /// The verdict expected of runs like these.
+    /// The verdict by the starts in which the promised part held.
     pub verdict: Verdict,
 }
 
@@ -355,25 +334,4 @@ pub struct Cause {
     /// Strength of a suspicion; absent where the cause is proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strength: Option<Strength>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn undecided_promises_count_as_chances_to_be_wrong() {
-        let of = |decided: &[Verdict], undecided: usize| {
-            let open = std::iter::repeat_n(&Verdict::Undecided, undecided);
-            wrong_by_chance(decided.iter().chain(open).map(|verdict| (*verdict, 0.95)))
-        };
-        // Two of a hundred that do not hold are called kept: as many as chance allows.
-        let wrong = of(&[Verdict::Kept; 2], 98).unwrap();
-        assert!((wrong - 5.0).abs() < 1e-9, "{wrong}");
-        // A broken one is no smaller risk than a kept one: before the run it might have been either.
-        let wrong = of(&[Verdict::Broken], 19).unwrap();
-        assert!((wrong - 1.0).abs() < 1e-9, "{wrong}");
-        assert_eq!(of(&[], 20), None, "what is open cannot be wrong");
-        assert_eq!(of(&[Verdict::Kept], 0), None, "its confidence says it");
-    }
 }

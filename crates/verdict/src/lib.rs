@@ -33,7 +33,7 @@ pub use fleet::{
 };
 pub use judgement::{
     Cause, Check, Fact, Figure, GroupJudgement, Judgement, Observation, PromiseJudgement,
-    SpansJudgement, States, Strength, TrialJudgement, WorkloadMetrics, wrong_by_chance,
+    SpansJudgement, Strength, TrialJudgement, WorkloadMetrics,
 };
 pub use passport::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
 pub use proof::{Proof, ProofState};

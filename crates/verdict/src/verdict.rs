@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The interval lies within the margin.
+    /// All bounds lie within the margin.
     Kept,
-    /// The interval lies outside the margin.
+    /// The bounds of some group lie outside the margin.
     Broken,
-    /// The interval crosses the margin: more time or more repeats are needed.
+    /// More starts are needed to tell.
     Undecided,
     /// The run could not have shown it.
     Void,

@@ -5,7 +5,9 @@ mod external_data;
 use std::path::PathBuf;
 
 use assay_run_folder::{Manifest, RunFolder};
-use assay_session::{Code, Error, has_promises, judge_run, open_run, update_index};
+use assay_session::{
+    Code, Error, earlier_runs, has_promises, judge_run, judge_runs, open_run, update_index,
+};
 use assay_verdict::Judgement;
 use clap::Args;
 
@@ -16,9 +18,9 @@ use crate::output;
 /// Arguments of `assay judge`.
 #[derive(Debug, Args)]
 pub(crate) struct JudgeArguments {
-    /// Run folder
-    #[arg(required_unless_present_any = ["fio", "bw_log", "csv"])]
-    run: Option<PathBuf>,
+    /// Run folder; several runs of one study on one host are judged together
+    #[arg(required_unless_present_any = ["fio", "bw_log", "csv"], value_name = "RUN")]
+    run: Vec<PathBuf>,
     /// Print verdict.json instead of a table
     #[arg(long)]
     json: bool,
@@ -28,12 +30,23 @@ pub(crate) struct JudgeArguments {
     external_data: external_data::ExternalDataArguments,
 }
 
-/// Judges a recorded run again with this version and rewrites its verdict and report; or judges numbers
-/// that another tool measured.
+/// Judges a recorded run again with this version and rewrites its verdict and report; or several runs together, or
+/// numbers that another tool measured.
 pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
     let ci = arguments.ci.open()?;
-    let Some(run) = &arguments.run else {
-        return external_data::run(&arguments.external_data, ci, arguments.json);
+    let run = match arguments.run.as_slice() {
+        [] => return external_data::run(&arguments.external_data, ci, arguments.json),
+        [run] => run,
+        runs => {
+            let (manifest, judgement) = judge_runs(runs, &mut Terminal)?;
+            match arguments.json {
+                true => output::json(&judgement)?,
+                false => output::data_painted(|color| {
+                    assay_report::text(&manifest, &judgement, output::width(), color)
+                }),
+            }
+            return Ok(Code::of_recorded(&manifest, &judgement));
+        }
     };
     let (folder, run) = open_run(run, &mut Terminal)?;
     has_promises(&run.manifest)?;
@@ -57,5 +70,8 @@ pub(crate) fn show(folder: &RunFolder, manifest: &Manifest, judgement: &Judgemen
     }
     let width = output::width();
     output::data_painted(|color| assay_report::text(manifest, judgement, width, color));
+    if let Some(together) = earlier_runs(folder, manifest, judgement) {
+        output::data(&together);
+    }
     output::data(&format!("report: {}", folder.file("report.html").display()));
 }

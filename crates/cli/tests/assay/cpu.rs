@@ -57,7 +57,8 @@ fn numbers(promise: &Value, key: &str) -> Vec<f64> {
 #[test]
 fn weights_divide_one_cpu_or_the_verdict_has_a_reason() {
     let Some(bench) = Bench::alone_with("CPU weights", &NEEDS) else { return };
-    let verdict = verdict(&bench, "cpu-weight", &["--set", "groups=4", "--at-most", "3s"]);
+    let brief = ["--set", "groups=4", "--repeats", "8", "--at-most", "1500ms"];
+    let verdict = verdict(&bench, "cpu-weight", &brief);
     assert_never_broken(&verdict);
     let promise = promises(&verdict)[0];
     assert_eq!(numbers(promise, "knob"), [100.0, 200.0, 400.0, 800.0]);
@@ -118,7 +119,7 @@ fn a_promised_share_is_limited_to_what_the_threads_can_use() {
 #[test]
 fn a_quota_binds_or_the_verdict_has_a_reason() {
     let Some(bench) = Bench::alone_with("a CPU quota", &NEEDS[..2]) else { return };
-    let options = ["--set", "quota=4000 100000", "--at-most", "3s"];
+    let options = ["--set", "quota=4000 100000", "--repeats", "2", "--at-most", "2s"];
     let verdict = verdict(&bench, "cpu-quota", &options);
     assert_never_broken(&verdict);
     for promise in promises(&verdict) {

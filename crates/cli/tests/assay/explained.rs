@@ -11,7 +11,7 @@ use crate::running::{Running, json};
 
 const TEST: &str = "explaining a pool of 32 requests";
 
-/// Runs with the fault until one is decided, at most.
+/// Runs with the fault until one is outside, at most.
 const INJECTED: usize = 4;
 
 const LONGEST: Duration = Duration::from_secs(400);
@@ -40,7 +40,6 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     let assay = bench.executable();
     let faults = Fault::all().unwrap();
     let fault = faults.iter().find(|fault| fault.name == "requests-32").unwrap();
-    // Which groups starve varies between repeats, at times so much that four repeats are undecided.
     let inject = |number: usize| {
         let folder = bench.path(&format!("injected-{number}"));
         std::fs::create_dir(&folder).unwrap();
@@ -48,13 +47,15 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
         let judged = first_promise(&run, 0);
         (run, judged)
     };
-    let found = (1..=INJECTED).map(inject).find(|(_, judged)| judged["verdict"] != "undecided");
-    let (run, judged) = found.expect("undecided each time");
+    let tells =
+        |judged: &Value| judged["verdict"] == "void" || judged["was"]["verdict"] == "broken";
+    let found = (1..=INJECTED).map(inject).find(|(_, judged)| tells(judged));
+    let (run, judged) = found.expect("inside each time");
     if is_too_busy(fault, &judged) {
         skip(TEST, &format!("a busy host: {}", judged["reason"]));
         return;
     }
-    assert_eq!(judged["verdict"], "broken", "{judged:#}");
+    assert_eq!(judged["was"]["verdict"], "broken", "{judged:#}");
     let out = bench.path("explained");
     let mut command = bench.program();
     command.arg("explain").arg(&run).args(["--only", "requests", "--at-most", "5s", "--out"]);
@@ -85,7 +86,12 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     let fresh = if arm["confirmed"].is_boolean() { 2 } else { 0 };
     let ordinary = rounds(1) - fresh;
     assert!((4..=8).contains(&(rounds(0) - fresh)) && rounds(1) <= rounds(0), "{arm:#}");
-    assert_eq!(arm["rounds"]["rounds"], ordinary, "{arm:#}");
+    // Rounds of which both repeats count: a repeat in which the hypervisor took too much is left out.
+    let counted = |repeats: &Value| usize::try_from(repeats.as_u64().unwrap()).unwrap();
+    let paired = counted(&arm["rounds"]["rounds"]);
+    let all_count =
+        [&found["repeats"], &arm["repeats"]].map(counted) == [rounds(0) - fresh, ordinary];
+    assert!((1..=ordinary).contains(&paired) && (paired == ordinary || !all_count), "{found:#}");
     assert!(found["verdict"] == "broken" || found["verdict"] == "undecided", "{found:#}");
     // A confirmed or proven cause ends the rounds; otherwise all rounds were run.
     let cause = &found["causes"][0];

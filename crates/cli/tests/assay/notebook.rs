@@ -1,8 +1,7 @@
-//! `assay export` of a real run, with the code of docs/exporting.md run on it; and the program of
-//! docs/notebook.md, which recomputes every verdict from the samples.
+//! `assay export` of a real run, with the code of docs/exporting.md run on it; and a program that computes the
+//! verdicts on means from what was exported.
 
 mod by_hand;
-mod made_up;
 mod other_tools;
 
 use std::fs;
@@ -15,7 +14,7 @@ use crate::bench::Bench;
 use crate::study::Weights;
 use assay_test_support::skip;
 
-pub(crate) use by_hand::{assert_recomputed, copy, recordings};
+pub(crate) use by_hand::{assert_recomputed, copy, recomputed, recordings};
 
 /// The Python blocks of a page, in order.
 fn blocks(page: &str) -> Vec<String> {

@@ -76,7 +76,7 @@ fn a_part_of_the_trials_is_called_by_the_name_of_its_option() {
 #[test]
 fn options_for_other_cases_are_refused_and_not_ignored() {
     let bench = Bench::aside();
-    for option in [["--within", "1%"], ["--measure", "ios"], ["--confidence", "99%"]] {
+    for option in [["--within", "1%"], ["--measure", "ios"]] {
         let words = [&["judge", "run"][..], &option].concat();
         refused(&bench, &words, &["cannot be used with", option[0]]);
     }

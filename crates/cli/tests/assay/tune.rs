@@ -49,7 +49,8 @@ fn assert_follows(found: &Value, code: Option<i32>) {
 #[test]
 fn a_search_tries_allowed_settings_confirms_by_fresh_repeats_and_restores_the_host() {
     let Some(bench) = Bench::on_host("tune") else { return };
-    let study = bench.write("study.toml", &Weights { at_most: "1 s", ..Weights::small() }.text());
+    let study =
+        bench.write("study.toml", &Weights { at_most: "1500 ms", ..Weights::small() }.text());
     let written = bench.path("tuned.toml");
     let more = ["--for", "20s", "--settings", "2", "--keep", "scheduler", "--json", "--write"];
     let mut command = command(&bench, &study, &more);

@@ -72,7 +72,6 @@ fn judged(groups: Vec<(String, Vec<(u64, f64)>)>) -> u64 {
         measure: "amount".to_owned(),
         groups: groups.into_iter().map(group).collect(),
         within: 0.1,
-        confidence: 0.95,
     });
     answer(&assay_report::judgement_text("fuzz", &judgement, 80, false))
 }

@@ -1,8 +1,8 @@
 //! Sentences that summarise interventions.
 
 use assay_judge::cause_entry;
+use assay_verdict::PromiseJudgement;
 use assay_verdict::wording::{margin, percent};
-use assay_verdict::{PromiseJudgement, Verdict};
 
 use super::{Arm, ArmResult, CauseFinding, Effect, Finding, Follows, GroupsWithin, Rounds};
 
@@ -103,11 +103,10 @@ pub(super) fn summary(
     match first.finding {
         Finding::Proven => proven(first, repeats, results, arms),
         Finding::Confirmed => confirmed((&was, base.within), first, causes, results, arms),
-        _ if base.verdict == Verdict::Kept => {
-            "Measured again, the promise is kept: the error did not recur. Look for what else was \
-             running at the time, or give the run more repeats."
-                .to_owned()
-        }
+        _ if repeats > 1 && base.errors.iter().all(|error| *error <= base.within) => format!(
+            "{was}: the error did not recur. Look for what else was running at the time, or give \
+             the run more repeats."
+        ),
         Finding::Contradicted | Finding::Open | Finding::Refuted | Finding::Excluded => {
             unexplained(&was, causes, results)
         }

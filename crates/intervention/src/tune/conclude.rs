@@ -75,17 +75,11 @@ pub fn tuning(tuned: &SearchRun<'_>) -> Option<Tuning> {
         }
         None => Outcome::Undecided,
     };
-    let confidence = |trial: Option<usize>| {
-        let record = tuned.manifest.trials.get(trial?)?.promises.first()?;
-        Some(record.confidence)
-    };
     let mut found = Tuning {
         schema: 1,
         study: tuned.judgement.study.clone(),
         measure: base.measure.clone(),
         within: base.within,
-        search_confidence: confidence(first.search).unwrap_or(base.confidence),
-        confirmation_confidence: confidence(first.confirmation).unwrap_or(base.confidence),
         outcome,
         chosen: chosen.map(|index| settings[index].name.clone()),
         lines: chosen.map(|index| settings[index].lines.clone()).unwrap_or_default(),
@@ -159,13 +153,11 @@ fn choose(settings: &[SettingResult], of_work: bool) -> Option<usize> {
     })
 }
 
-/// Whether each setting is broken by its own interval, of two repeats or more: one is a fact about its
-/// own window only. That is wrong only if a setting keeps the promise although its own interval
-/// excludes it, so no multiplicity correction is needed (an intersection-union test; Berger 1982).
+/// Whether each setting is broken. That is wrong only if a setting keeps the promise although its own
+/// bounds exclude it, so no multiplicity correction is needed (an intersection-union test; Berger 1982).
 fn all_break(settings: &[SettingResult]) -> bool {
     let breaks = |setting: &SettingResult| {
-        let data = setting.best_data();
-        data.is_some_and(|data| data.verdict == Verdict::Broken && data.repeats > 1)
+        setting.best_data().is_some_and(|data| data.verdict == Verdict::Broken)
     };
     !settings.is_empty() && settings.iter().all(breaks)
 }
@@ -181,15 +173,9 @@ fn error_ratio(with: &Measured, without: &Measured) -> Option<Interval> {
     })
 }
 
-/// Rate of one trial relative to another, by pairs of repeats, with an interval of the confidence of
-/// its promise; `None` with fewer than two pairs, or where the promise is not about work.
-#[must_use]
-pub fn rate_ratio(
-    manifest: &Manifest,
-    samples: &Samples,
-    of: usize,
-    to: usize,
-) -> Option<Interval> {
+/// Rate of one trial relative to another, by pairs of repeats, with the bounds of the rule; `None`
+/// with too few pairs, or where the promise is not about work.
+fn rate_ratio(manifest: &Manifest, samples: &Samples, of: usize, to: usize) -> Option<Interval> {
     let promise =
         manifest.trials.get(of)?.promises.first().filter(|promise| is_work(&promise.measure))?;
     let levels = |trial: usize| -> Option<Levels> {
@@ -205,7 +191,6 @@ pub fn rate_ratio(
             at_least: Some(0.0),
             at_most: None,
         },
-        confidence: promise.confidence,
     };
     let two: Vec<Vec<Vec<Table>>> =
         [of, to].iter().map(|trial| samples.get(*trial).cloned().unwrap_or_default()).collect();

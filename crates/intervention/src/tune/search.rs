@@ -9,6 +9,8 @@
 
 use std::collections::VecDeque;
 
+use assay_stats::rule::LOOKS;
+
 use super::assessment::{Assessment, best_first, most_exact};
 
 /// Largest number of confirmed settings, the unchanged one not counted.
@@ -26,14 +28,14 @@ const PAIRS: usize = 3;
 /// Rounds of each rung after the first.
 const ROUNDS: usize = 3;
 
-/// Largest and desired number of confirmation rounds: many short repeats tell more than few long
-/// ones, because they measure the scatter between repeats.
-const MOST_ROUNDS: usize = 8;
-const WANTED_ROUNDS: usize = 5;
+/// Largest and desired number of confirmation rounds: those of the third and of the first look of the rule.
+const MOST_ROUNDS: usize = LOOKS[2];
+const WANTED_ROUNDS: usize = LOOKS[0];
 
-/// Shortest repeat: ten blocks of half a second and a possible warm-up; with fewer blocks nothing
-/// is decided.
-const SHORTEST_S: f64 = 6.0;
+/// Shortest repeat, and longest of the search: many short repeats tell more than few long ones, because
+/// they measure the scatter between repeats.
+const SHORTEST_S: f64 = 2.5;
+const SEARCH_S: f64 = 3.0;
 
 /// How the time is divided.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +63,7 @@ impl Budget {
         let length = |wanted: f64, most: f64| wanted.clamp(SHORTEST_S, most).min(longest_s);
         Self {
             total_s,
-            search_s: length(total_s / 100.0, 10.0),
+            search_s: length(total_s / 100.0, SEARCH_S),
             confirmation_s: length(confirmation, longest_s.max(SHORTEST_S)),
             around_s,
         }

@@ -285,7 +285,7 @@ fn exchanged_weights_show_what_an_error_follows() {
     // The heaviest weight gets half of its share, in whichever group; or the fourth group does.
     let follows_in = |rounds: usize, after: [f64; 4]| {
         let mut run = interventions(&[&vec![BROKEN; rounds], &vec![after; rounds]]);
-        run.thrice = false;
+        run.eightfold = false;
         let weights = ["200", "400", "800", "100"];
         let trial = &mut run.manifest.trials[1];
         for (group, weight) in trial.groups.iter_mut().zip(weights) {

@@ -54,7 +54,6 @@ fn judgement(all: &[Errors]) -> Judgement {
         schema: 1,
         study: "chance".to_owned(),
         verdict: Verdict::Broken,
-        wrong_by_chance: None,
         trials: all.iter().map(trial).collect(),
         comparisons: Vec::new(),
         references: Vec::new(),

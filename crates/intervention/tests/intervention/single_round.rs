@@ -9,9 +9,9 @@ use crate::explained::{BROKEN, KEPT, explained, explained_by, finding, intervent
 #[test]
 fn one_round_confirms_nothing_and_rules_nothing_out() {
     let mut run = interventions(&[&[BROKEN], &[KEPT], &[BROKEN]]);
-    run.thrice = false;
+    run.eightfold = false;
     let (found, _) = explained_by(&run.judge(), 1, 1);
-    assert_eq!(found.verdict, Verdict::Broken);
+    assert_eq!(found.verdict, Verdict::Undecided);
     for (arm, code) in found.arms.iter().zip(["C-TAG-CAP", "C-INJECTION"]) {
         assert_eq!(arm.effect, Effect::Open, "{arm:#?}");
         assert_eq!(finding(&found, code), Finding::Open);
@@ -34,7 +34,7 @@ fn one_round_confirms_nothing_and_rules_nothing_out() {
 fn what_a_single_round_shows_is_marked() {
     let single = |shares: [f64; 4], idle: f64| {
         let mut run = interventions(&[&[shares], &[KEPT], &[shares]]);
-        run.thrice = false;
+        run.eightfold = false;
         for trial in &mut run.samples {
             let all = trial[0].iter_mut().filter(|table| table.source == "host_cpu");
             for column in all.flat_map(|table| &mut table.columns) {

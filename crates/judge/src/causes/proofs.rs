@@ -104,7 +104,7 @@ impl<'a> Inputs<'a, '_> {
         let Some(observed) = self.numbers.facts.get(group) else { return false };
         let (seen, promised) = (seen[group], self.promised[group]);
         let off = Side::Both.error(seen / promised, 1.0) > self.within;
-        off && (seen > promised) == (observed.value > promised)
+        off && (seen > promised) == (*observed > promised)
     }
 
     /// The requests that BFQ lets each group hold; no cap where its demand is not known.

@@ -7,7 +7,7 @@ use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
 use crate::repeat::Repeat;
 
 /// Shortest judged window in seconds.
-pub(crate) const LEAST_S: f64 = 2.0;
+pub(crate) const LEAST_S: f64 = 1.0;
 
 /// Longest gap of the sampler in seconds, and largest missing part of a window. The data in a gap
 /// is unknown, and interpolation would make it look quiet.
@@ -17,7 +17,7 @@ const MOST_MISSING: f64 = 0.05;
 /// Longest gap in readings, for sources that are read less often than once a second.
 const READINGS: f64 = 3.0;
 
-/// Fails on a window of less than two seconds, and where the sampler was silent. Workload metrics
+/// Fails on a window of less than a second, and where the sampler was silent. Workload metrics
 /// need no window.
 pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
     let check = each_repeat("window", evidence, |repeat| find(evidence, repeat));

@@ -2,11 +2,14 @@
 
 use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels};
 use assay_stats::over_repeats::Spread;
+use assay_stats::rule::FEWEST;
 use assay_verdict::wording::{self, number, together};
 use assay_verdict::{PairJudgement, Verdict};
 
 use crate::metric::resolution;
 use crate::trial_value::TrialValues;
+
+use super::SURE;
 
 /// One level with its values.
 pub(super) struct Level {
@@ -55,7 +58,7 @@ pub(super) struct Pair {
 
 impl Pair {
     pub(super) fn new(promise: &ComparisonRecord, of: &Level, to: &Level, sure: f64) -> Self {
-        let (allowed, confidence) = (Allowed::new(&promise.is), promise.confidence);
+        let allowed = Allowed::new(&promise.is);
         let spread = logs(of, to).and_then(|logs| {
             Spread::of_ratios(&logs, resolution(&promise.measure)).ok_or_else(|| {
                 let both = format!(
@@ -69,13 +72,16 @@ impl Pair {
         // Zeros stand for what could not be told from them: with less the ratio is further off.
         let (low, high) = (of.has_zero_rates(), to.has_zero_rates());
         let interval = |spread: &Spread, confidence: f64| {
-            let (ratio, least, most) = spread.interval(confidence);
+            let (ratio, least, most) = match spread.count < FEWEST {
+                true => (spread.mean.exp(), 0.0, f64::INFINITY),
+                false => spread.interval(confidence),
+            };
             (ratio, if low { 0.0 } else { least }, if high { f64::INFINITY } else { most })
         };
         let found = spread
             .as_ref()
-            .map(|spread| decide(interval(spread, confidence), interval(spread, sure), allowed));
-        let interval = spread.as_ref().ok().map(|spread| interval(spread, confidence));
+            .map(|spread| decide(interval(spread, SURE), interval(spread, sure), allowed));
+        let interval = spread.as_ref().ok().map(|spread| interval(spread, SURE));
         let (verdict, objection) = match found.unwrap_or(Verdict::Void) {
             Verdict::Kept => match objection(of, to, allowed) {
                 Some(why) => (Verdict::Undecided, Some(why)),
@@ -96,7 +102,7 @@ impl Pair {
     }
 
     pub(super) fn document(&self) -> PairJudgement {
-        let known = self.spread.as_ref().is_ok_and(Spread::is_known);
+        let known = self.spread.as_ref().is_ok_and(|spread| spread.count >= FEWEST);
         let bounded = self.interval.filter(|_| known);
         PairJudgement {
             of: self.of.clone(),

@@ -1,8 +1,9 @@
 //! The sentence that explains the verdict of a promise across trials.
 
 use assay_run_folder::{AcrossRecord, ComparisonRecord};
+use assay_stats::rule::FEWEST;
 use assay_verdict::Verdict;
-use assay_verdict::wording::{count, few, levels, margin, number, percent};
+use assay_verdict::wording::{count, levels, margin, number};
 
 use super::Pair;
 
@@ -24,20 +25,12 @@ pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdic
         number(ratio),
         levels(&decisive.to)
     );
-    if !spread.is_known() {
-        let few = few(spread.count);
-        return format!(
-            "{what}, and {few} nothing about the scatter; set `repeats` to 3 or \
-             more under [design]"
-        );
+    if spread.count < FEWEST {
+        let have = count(spread.count, "repeat");
+        return format!("{what} over {have}, and a verdict takes {FEWEST} or more");
     }
-    let interval = format!(
-        "{} to {} with {} confidence over {}",
-        number(low),
-        number(high),
-        percent(promise.confidence),
-        count(spread.count, "repeat")
-    );
+    let interval =
+        format!("{} to {} over {}", number(low), number(high), count(spread.count, "repeat"));
     let open = match (verdict, &decisive.objection) {
         (_, Some(why)) => format!("; {why}"),
         (Verdict::Undecided, None) => ", which leaves it open".to_owned(),

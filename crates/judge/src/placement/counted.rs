@@ -1,12 +1,29 @@
 //! What was counted of one placement, repeat by repeat.
 
 use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord};
-use assay_stats::proportion::Counted;
 use assay_terms::PlacementMeasure;
 
 use super::pages;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
+
+/// What was counted in one repeat.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Counted {
+    /// What was in place.
+    pub(crate) held: f64,
+    /// All.
+    pub(crate) of: f64,
+    /// The smallest part that this repeat can distinguish.
+    pub(crate) grain: f64,
+}
+
+impl Counted {
+    /// The part that was in place.
+    pub(crate) fn part(&self) -> f64 {
+        self.held / self.of
+    }
+}
 
 /// The reading of a workload in one repeat, and the host's counters.
 pub(crate) type Reading<'r> = (&'r PlacementReading, Option<&'r NodeCounts>);
@@ -29,7 +46,11 @@ pub(crate) fn counted<'r>(
         let counted = match what {
             PlacementMeasure::Threads => threads(reading, repeat),
             PlacementMeasure::Pages | PlacementMeasure::FilePages => {
-                pages::counted(what, asked, reading, nodes)
+                pages::in_place(what, asked, reading, nodes).map(|(held, grain)| Counted {
+                    held,
+                    of: 1.0,
+                    grain,
+                })
             }
         };
         let why = |why| format!("`{}`: {why} in repeat {}", asked.workload, repeat.number);
@@ -64,9 +85,8 @@ fn possible(
     }
 }
 
-/// Looks within a repeat are correlated, since a thread stays where it is for a while; the repeats
-/// show how much. Durations below a second cannot be told from chance. A repeat without a recorded
-/// thread may be the one in which all were elsewhere.
+/// Durations below a second cannot be told from chance. A repeat without a recorded thread may be the one in which
+/// all were elsewhere.
 fn threads(reading: &PlacementReading, repeat: &Repeat<'_>) -> Result<Counted, String> {
     if reading.samples == 0 {
         return Err("none of its threads was recorded".to_owned());
@@ -74,7 +94,6 @@ fn threads(reading: &PlacementReading, repeat: &Repeat<'_>) -> Result<Counted, S
     Ok(Counted {
         held: reading.on_cpus as f64,
         of: reading.samples as f64,
-        looks: reading.looks.min(reading.samples) as f64,
         grain: 1.0 / repeat.window_s().max(1.0),
     })
 }

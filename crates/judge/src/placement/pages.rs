@@ -1,12 +1,10 @@
-//! Page placement. All pages were counted at the end of each repeat: within one repeat the share is
-//! exact, and over several the interval is Student's t over repeats.
+//! Page placement. All pages were counted at the end of each repeat.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
 use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord};
-use assay_stats::proportion::Counted;
 use assay_terms::PlacementMeasure;
 use assay_units::MemoryPolicy;
 
@@ -39,13 +37,14 @@ pub(super) fn by_node(
     }
 }
 
-/// The part of all bytes that lies where the policy places it: of each node no more than its part.
-pub(super) fn counted(
+/// The part of all bytes that lies where the policy places it, of each node no more than its part; and the smallest part
+/// that can be distinguished.
+pub(super) fn in_place(
     what: PlacementMeasure,
     asked: &PlacementRecord,
     reading: &PlacementReading,
     counts: Option<&NodeCounts>,
-) -> Result<Counted, String> {
+) -> Result<(f64, f64), String> {
     let found = by_node(what, reading)?;
     let total: u64 = found.values().sum();
     let expected = expected(asked, counts)?;
@@ -59,8 +58,7 @@ pub(super) fn counted(
         }
         _ => expected.iter().map(|(node, most)| part(node).min(*most)).sum::<f64>(),
     };
-    // All bytes were counted, so only repeats scatter.
-    Ok(Counted { held, of: 1.0, looks: f64::INFINITY, grain: PAGE / total as f64 })
+    Ok((held, PAGE / total as f64))
 }
 
 /// The expected part of each node; empty where any of several nodes is correct.

@@ -1,7 +1,7 @@
 //! What was promised to each group, and the data to compare it with.
 
 use assay_run_folder::{PromiseRecord, Reference};
-use assay_stats::batches::Quantity;
+use assay_stats::start::Quantity;
 use assay_terms::Measure;
 
 use crate::cpus::Shared;
@@ -46,7 +46,7 @@ pub(super) fn promise_data<'s>(
         unit: unit(measure),
         side: kind.side(),
         within: promise.within,
-        confidence: 1.0 - (1.0 - promise.confidence) * subject.part,
+        part: subject.part,
         every: promise.every,
         repeats: observed.collect::<Result<_, String>>()?,
     })

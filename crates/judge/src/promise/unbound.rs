@@ -17,7 +17,7 @@ pub(super) fn never_bound(
 ) -> Option<String> {
     let slack = promise.within.max(0.1);
     let limit = |index: usize| numbers.expected[index].share;
-    let far = |index: &usize| numbers.seen[*index].high < limit(*index) * (1.0 - slack);
+    let far = |index: &usize| numbers.seen[*index].value < limit(*index) * (1.0 - slack);
     (0..numbers.names.len())
         .find(far)
         .map(|index| not_bound(subject, measure, numbers, knob, index))

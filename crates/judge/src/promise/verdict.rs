@@ -11,48 +11,23 @@ use crate::reason;
 use crate::statement::Statement;
 use crate::subject::Subject;
 
-/// The verdict by the numbers alone.
-///
-/// Several repeats show what to expect of runs like these, and that is the verdict; but a promise
-/// observed to be broken is never kept. One repeat is a fact about its own window: broken where the
-/// mean of a group is outside the margin by more than the counters' grain and more than its own
-/// noise, otherwise undecided.
+/// The verdict by the numbers alone. What was broken in all observed seconds together is never kept.
 pub(crate) fn of_numbers(
     promise: &PromiseRecord,
     numbers: &Estimates,
     objection: Option<&str>,
 ) -> Statement {
     let on_average =
-        Verdict::worst(numbers.deviations.iter().map(|one| one.verdict(promise.within)));
+        Verdict::worst((0..numbers.names.len()).map(|one| numbers.on_average(one, promise.within)));
     let in_spans = numbers.spans.as_ref().map(|spans| spans.verdict);
-    let found = Verdict::worst([on_average].into_iter().chain(in_spans));
-    let was = numbers.was.as_ref();
-    // Where the autocorrelation time is long compared with the window, its noise is unknown, and a
-    // window outside the margin is only a fact about itself.
-    let mut groups = 0..numbers.names.len();
-    let in_fact = numbers.is_long_enough()
-        && groups.any(|group| numbers.is_broken_in_fact(group, promise.within));
-    let forbidden = was
-        .is_some_and(|was| was.verdict == Verdict::Broken || was.in_warm_up.is_some())
-        || objection.is_some();
-    let will_be = match found {
-        _ if numbers.repeats < 2 => Verdict::Undecided,
-        // How long runs stay in a state is unknown if they were hardly in it.
-        Verdict::Kept if numbers.unsettled.is_some() => Verdict::Undecided,
+    let was_broken = numbers.was.as_ref().is_some_and(|was| was.verdict == Verdict::Broken);
+    let verdict = match Verdict::worst([on_average].into_iter().chain(in_spans)) {
+        Verdict::Kept if was_broken || objection.is_some() => Verdict::Undecided,
         found => found,
     };
-    let verdict = match (numbers.repeats, found) {
-        (0 | 1, Verdict::Broken) if in_fact => Verdict::Broken,
-        (0 | 1, _) => Verdict::Undecided,
-        (_, Verdict::Kept) if forbidden => Verdict::Undecided,
-        _ => will_be,
-    };
     let measure = Measure::parse(&promise.measure).unwrap_or(Measure::IoBytes);
-    let reason = reason::of_numbers(promise, measure, numbers, on_average, verdict, objection);
-    let is_open = objection.is_some()
-        || numbers.unsettled.is_some()
-        || was.is_some_and(|was| was.in_warm_up.is_some());
-    Statement { verdict, will_be: Some(will_be), reason, is_open }
+    let reason = reason::of_numbers(promise, measure, numbers, on_average, objection);
+    Statement { verdict, reason, is_open: objection.is_some() }
 }
 
 /// The verdict by the numbers, once every check has passed.

@@ -2,7 +2,7 @@
 
 use assay_run_folder::RelationRecord;
 use assay_stats::Grid;
-use assay_stats::batches::Quantity as Estimand;
+use assay_stats::start::Quantity as Estimand;
 use assay_terms::Measure;
 
 use super::RepeatLog;

@@ -3,12 +3,11 @@
 use std::f64::consts::LN_2;
 
 use assay_run_folder::{PlacementRecord, PromiseRecord, RelationRecord};
-use assay_stats::proportion::Counted;
 use assay_terms::PlacementMeasure;
 
 use super::{RepeatLog, TrialNumber, blank};
 use crate::checks::Scope;
-use crate::placement;
+use crate::placement::{self, Counted};
 use crate::repeat::Repeat;
 use crate::subject::Subject;
 

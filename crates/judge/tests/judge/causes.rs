@@ -228,7 +228,7 @@ fn one_bond_alone_is_a_weak_sign_unless_every_repeat_shows_it() {
     let scenario = Scenario::new(&LADDER).shares(&[0.048, 0.381, 0.19, 0.381]);
     let one = Scenario { alone: true, ..scenario.clone() }.run();
     assert_eq!(waker(&one).strength, Some(Strength::Weak));
-    let mut three = Scenario { repeats: 3, ..scenario }.run();
+    let mut three = Scenario { repeats: 8, ..scenario }.run();
     assert_eq!(waker(&three).strength, Some(Strength::Strong));
     // In one of them the group has more than any bond gives; over all repeats it still fits.
     let other = Scenario::new(&LADDER).shares(&[0.046, 0.42, 0.181, 0.363]).run();

@@ -69,7 +69,7 @@ fn measure(
 fn the_same_few_requests_in_every_repeat_are_known_to_one_request() {
     let verdict = |a: u64, b: u64, of: &str| {
         let total = ("rate", None);
-        let found = measure((&serving(&[a], 3), &serving(&[b], 3)), of, total);
+        let found = measure((&serving(&[a], 9), &serving(&[b], 9)), of, total);
         assert!(found.ratio.is_some(), "{found:?}");
         assert!((found.ratio.unwrap() - b as f64 / a as f64).abs() < 1e-6, "{found:?}");
         found.verdict
@@ -87,9 +87,9 @@ fn the_same_few_requests_in_every_repeat_are_known_to_one_request() {
 #[test]
 fn a_share_of_few_requests_is_known_to_one_of_them() {
     let run = |light: u64| {
-        let mut run = serving(&[light, 4000], 3);
+        let mut run = serving(&[light, 4000], 9);
         run.trial().promises[0].is = RelationRecord::Equal;
-        for repeat in 0..3 {
+        for repeat in 0..9 {
             serve(&mut run, repeat, &[light, 4000 + repeat as u64]);
         }
         run
@@ -106,7 +106,7 @@ fn a_share_of_few_requests_is_known_to_one_of_them() {
 fn a_group_without_requests_differs_from_one_with_many() {
     let verdict = |a: u64, b: u64| {
         let total = ("rate", None);
-        measure((&serving(&[a], 3), &serving(&[b], 3)), "io.bytes", total).verdict
+        measure((&serving(&[a], 9), &serving(&[b], 9)), "io.bytes", total).verdict
     };
     assert_eq!(verdict(1, 0), Equivalence::Undecided);
     assert_eq!(verdict(2, 0), Equivalence::Undecided);
@@ -118,7 +118,7 @@ fn a_group_without_requests_differs_from_one_with_many() {
 fn a_mean_over_few_events_is_known_to_one_event_each() {
     let reporting = |counts: [f64; 2]| {
         let bound = RelationRecord::AtMost(1e6);
-        let scenario = Scenario { repeats: 3, ..Scenario::new(&[1, 1]) };
+        let scenario = Scenario { repeats: 8, ..Scenario::new(&[1, 1]) };
         let mut run = scenario.promise("reader.events", bound).run();
         for repeat in &mut run.trial().repeats {
             for (workload, count) in repeat.workloads.iter_mut().zip(counts) {
@@ -140,8 +140,8 @@ fn a_mean_over_few_events_is_known_to_one_event_each() {
 #[test]
 fn a_mean_latency_is_finer_than_a_bucket() {
     let taking = |times: [f64; 3]| {
-        let mut run = Scenario { repeats: 3, ..Scenario::new(&[1]) }.run();
-        for (repeat, mean) in run.trial().repeats.iter_mut().zip(times) {
+        let mut run = Scenario { repeats: 8, ..Scenario::new(&[1]) }.run();
+        for (repeat, mean) in run.trial().repeats.iter_mut().zip(times.iter().cycle().copied()) {
             let latency = repeat.workloads[0].latency.get_mut("read").unwrap();
             latency.mean_ns = mean;
             latency.percentiles_ns.insert("99".to_owned(), mean);

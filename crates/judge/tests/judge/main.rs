@@ -15,8 +15,6 @@ mod compare_runs;
 #[cfg(test)]
 mod compare_unlike;
 #[cfg(test)]
-mod coverage;
-#[cfg(test)]
 mod cpu;
 #[cfg(test)]
 mod cpu_proofs;
@@ -24,21 +22,11 @@ mod cpu_proofs;
 #[cfg(test)]
 mod document;
 #[cfg(test)]
-mod drift;
-#[cfg(test)]
-mod estimator;
-#[cfg(test)]
-#[cfg(test)]
 mod left_out;
-#[cfg(test)]
-mod little_data;
 #[cfg(test)]
 mod lost;
 #[cfg(test)]
 mod memory;
-#[cfg(test)]
-mod metric_grain;
-mod metrics;
 #[cfg(test)]
 mod overrides;
 #[cfg(test)]
@@ -52,18 +40,14 @@ mod recorded;
 #[cfg(test)]
 mod repeats;
 #[cfg(test)]
+mod rule;
+#[cfg(test)]
 mod shipped;
 #[cfg(test)]
 mod spared;
-#[cfg(test)]
-mod state_cost;
 #[cfg(test)]
 mod surroundings;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]
-mod tables;
-#[cfg(test)]
 mod verdicts;
-#[cfg(test)]
-mod wording;

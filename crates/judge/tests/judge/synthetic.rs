@@ -13,6 +13,8 @@ use assay_run_folder::{
     QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Table, TrialRecord,
     WarmUpRecord, WorkloadRecord, WorkloadResult,
 };
+use assay_stats::rule::{FEWEST, LOOKS};
+use assay_terms::Measure;
 use assay_units::{Bytes, CpuSet, NodeSet};
 use assay_verdict::{Judgement, PromiseJudgement};
 use rand::Rng;
@@ -31,24 +33,12 @@ pub(crate) enum Server {
     /// Each group's rate is its share times AR(1) noise: relative deviation and correlation of
     /// adjacent 100 ms.
     Noise { deviation: f64, correlation: f64 },
-    /// White noise of this relative deviation for the heaviest group, larger for lighter ones in
-    /// inverse proportion to the root of their shares.
-    LightNoise { deviation: f64 },
     /// One group after the other has the whole disk, for a time in proportion to its share; a round
     /// takes this many seconds on average and starts anywhere.
     Turns { round_s: f64, jitter: f64 },
-    /// Each group's rate is its share times a heavy-tailed factor (Pareto with this exponent, mean
-    /// 1) that holds for half a second on average.
-    Heavy { tail: f64 },
-    /// Each group alternates between a fast and a slow state, for this many seconds on average,
-    /// exponentially distributed; the fast one is three times as fast.
-    Bursts { mean_s: f64 },
     /// Each group's rate is its share times `rate` of this time and group, with white noise of this
     /// relative deviation.
     Scripted { rate: fn(f64, usize) -> f64, deviation: f64 },
-    /// Every third group of each four is twice as fast while the server is in its bad state;
-    /// states last this many seconds on average, and it starts in the good one.
-    States { good_s: f64, bad_s: f64, deviation: f64 },
 }
 
 /// A trial to be synthesised.
@@ -61,19 +51,11 @@ pub(crate) struct Scenario {
     pub(crate) server: Server,
     pub(crate) seed: u64,
     pub(crate) repeats: usize,
-    /// Whether a single repeat is judged as one; by default it is judged as three identical ones,
+    /// Whether a single repeat is judged as one; by default it is judged as eight or more identical ones,
     /// so that most tests need only one.
     pub(crate) alone: bool,
     /// Standard deviation of ln(share) from one repeat to the next.
     pub(crate) between: f64,
-    /// The multiple of that for the first group.
-    pub(crate) jump: f64,
-    /// Standard deviation of ln(share) of the first group, whose mean share stays the same: a
-    /// log-normal number.
-    pub(crate) lopsided: f64,
-    /// Standard deviation of `d` from one repeat to the next, where shares are in proportion to
-    /// `share^(1 + d)`: weights obeyed more one time and less the next.
-    pub(crate) together: f64,
     pub(crate) promise: PromiseRecord,
     pub(crate) warm_up: WarmUpRecord,
     pub(crate) outstanding: Option<u32>,
@@ -87,8 +69,8 @@ pub(crate) struct Scenario {
 pub(crate) struct Run {
     pub(crate) manifest: Manifest,
     pub(crate) samples: Vec<Vec<Vec<Table>>>,
-    /// Whether a single repeat is judged as three identical ones.
-    pub(crate) thrice: bool,
+    /// Whether a single repeat is judged as eight or more identical ones.
+    pub(crate) eightfold: bool,
 }
 
 impl Scenario {
@@ -103,14 +85,10 @@ impl Scenario {
             repeats: 1,
             alone: false,
             between: 0.0,
-            jump: 1.0,
-            lopsided: 0.0,
-            together: 0.0,
             promise: PromiseRecord {
                 measure: "io.bytes".to_owned(),
                 is: RelationRecord::Proportional("io.weight".to_owned()),
                 within: 0.1,
-                confidence: 0.95,
                 every: None,
             },
             warm_up: WarmUpRecord::Seconds(0.0),
@@ -160,31 +138,17 @@ impl Scenario {
             planned_repeats: None,
             repeats,
         };
-        let thrice = self.repeats == 1 && !self.alone;
-        Run { manifest: manifest(trial), samples: vec![samples], thrice }
+        let eightfold = self.repeats == 1 && !self.alone;
+        Run { manifest: manifest(trial), samples: vec![samples], eightfold }
     }
 
     /// The scenario with the shares of one repeat.
     fn moved(&self, random: &mut ChaCha8Rng) -> Self {
         let mut one = self.clone();
-        if self.between > 0.0 || self.together > 0.0 {
-            let power = match self.together > 0.0 {
-                true => 1.0 + self.together * normal(random),
-                false => 1.0,
-            };
-            for (group, share) in one.shares.iter_mut().enumerate() {
-                let deviation = if group == 0 { self.jump * self.between } else { self.between };
-                *share = share.powf(power) * (deviation * normal(random)).exp();
-            }
+        if self.between > 0.0 {
+            one.shares.iter_mut().for_each(|share| *share *= (self.between * normal(random)).exp());
             let sum: f64 = one.shares.iter().sum();
             one.shares.iter_mut().for_each(|share| *share /= sum);
-        }
-        if self.lopsided > 0.0 {
-            let log = self.lopsided * normal(random) - 0.5 * self.lopsided * self.lopsided;
-            let share = (one.shares[0] * log.exp()).min(0.9);
-            let rest = (1.0 - share) / (1.0 - one.shares[0]);
-            one.shares.iter_mut().for_each(|other| *other *= rest);
-            one.shares[0] = share;
         }
         one
     }
@@ -358,18 +322,22 @@ impl Scenario {
 
 impl Run {
     pub(crate) fn judge(&self) -> Judgement {
-        if !self.thrice {
+        if !self.eightfold {
             return judge(&self.manifest, &self.samples);
         }
         let (mut manifest, mut samples) = (self.manifest.clone(), self.samples.clone());
+        // As many as decide: fractions of starts take more than means.
+        let is_mean = |promise: &PromiseRecord| Measure::parse(&promise.measure).is_some();
+        let mut promises = manifest.trials.iter().flat_map(|trial| &trial.promises);
+        let times = if promises.all(is_mean) { FEWEST } else { LOOKS[3] };
         for trial in &mut manifest.trials {
             if let [one] = trial.repeats.as_slice() {
-                trial.repeats = vec![one.clone(), one.clone(), one.clone()];
+                trial.repeats = vec![one.clone(); times];
             }
         }
         for repeats in &mut samples {
             if let [one] = repeats.as_slice() {
-                *repeats = vec![one.clone(), one.clone(), one.clone()];
+                *repeats = vec![one.clone(); times];
             }
         }
         judge(&manifest, &samples)

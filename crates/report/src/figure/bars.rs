@@ -44,11 +44,7 @@ pub(super) fn bars(trial: &Trial<'_>, measure: Measure) -> Drawing {
     Drawing {
         part: measure.info().anchors.0,
         title: format!("{} per group", measure.info().title),
-        reading: reading(
-            measure,
-            &basis,
-            &judged.map_or_else(String::new, |promise| thin_lines(trial, promise)),
-        ),
+        reading: reading(measure, &basis, if judged.is_some() { THIN_LINES } else { "" }),
         wide: trial.subjects.0.len() > LABELLED,
         spec,
     }
@@ -80,12 +76,7 @@ fn reading(measure: Measure, basis: &Basis, thin_lines: &str) -> String {
 }
 
 /// What the thin lines of judged bars are.
-fn thin_lines(trial: &Trial<'_>, promise: &PromiseJudgement) -> String {
-    match trial.judgement.map(|judged| wording::interval(judged, promise)) {
-        Some("noise") => "the noise within the only window, which says nothing about others".into(),
-        _ => format!("{} % intervals over the repeats", number::plain(promise.confidence * 100.0)),
-    }
-}
+const THIN_LINES: &str = "the bounds that decide (docs/judging.md)";
 
 fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
     // Shares are scaled to rates by the total; other relations are already rates.

@@ -171,8 +171,7 @@ fn shares(measure: &str, within: f64, classes: &[Class]) -> Drawing {
         title: format!("Share of {measure} of each weight"),
         reading: "Total share of all groups of a weight, divided by their promised share: 1 is \
                   exact, the dashed lines are the margin. Lines reach from the lower end of the \
-                  lowest group's interval to the upper end of the highest one's, with one repeat \
-                  of the noise within its window."
+                  lowest group's interval to the upper end of the highest one's."
             .to_owned(),
         wide: true,
         spec: Ok(spec),

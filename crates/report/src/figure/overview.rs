@@ -17,10 +17,9 @@ pub(crate) fn overview(trials: &[Trial<'_>]) -> Result<Option<Figure>, Error> {
     let drawing = Drawing {
         part: "overview",
         title: "Worst error of each trial".to_owned(),
-        reading: "The group that is farthest from its promise, with the interval of that error. \
-                  The dashed line is the margin: a promise is kept when the whole interval lies \
-                  below it. Of a trial with one repeat the interval is the noise within its window, \
-                  and nothing is kept."
+        reading: "The group that is farthest from its promise, with the bounds of that error. \
+                  The dashed line is the margin: a promise is kept when both bounds lie \
+                  below it. A trial with fewer than eight starts has none."
             .to_owned(),
         wide: true,
         spec: Ok(spec(&rows)),

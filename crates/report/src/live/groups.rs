@@ -43,13 +43,7 @@ fn summary(promise: &PromiseJudgement, interim: &InterimResult<'_>) -> Line {
             .then(Ink::Verdict(promise.verdict), word(promise.verdict))
             .then(Ink::Plain, format!(" after {}", clock_text(interim.at))),
     };
-    line.then(Ink::Plain, format!(": {}", promised(promise)))
-}
-
-/// The promise without its confidence, which is in the report.
-fn promised(promise: &PromiseJudgement) -> String {
-    let whole = wording::promise(promise);
-    whole.split(", at ").next().unwrap_or(&whole).to_owned()
+    line.then(Ink::Plain, format!(": {}", wording::promise(promise)))
 }
 
 /// The interim state in a word; verdict words are for complete trials.

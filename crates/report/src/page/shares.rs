@@ -50,7 +50,7 @@ impl Shares {
         let columns = Columns::new(trial, promise, &groups);
         let folded = groups.len() > MAX_SINGLE_GROUPS;
         Self {
-            headings: columns.headings(trial, promise),
+            headings: columns.headings(promise),
             rows: groups.iter().map(|group| columns.row(group)).collect(),
             classes: if folded { classes(promise, &groups, &columns) } else { vec![] },
             folded,
@@ -96,7 +96,7 @@ impl Columns {
         }
     }
 
-    fn headings(&self, trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<String> {
+    fn headings(&self, promise: &PromiseJudgement) -> Vec<String> {
         let unit = if self.is_share { "%" } else { self.rate.label };
         let headed = |word: &str| match unit {
             "" => word.to_owned(),
@@ -112,10 +112,7 @@ impl Columns {
             false if self.is_share => "Share",
             false => "Rate",
         }));
-        headings.push(match trial.judgement.map(|judged| wording::interval(judged, promise)) {
-            Some("noise") => headed("Noise of the window"),
-            _ => headed("Interval"),
-        });
+        headings.push(headed("Bounds"));
         headings.push("Error, %".to_owned());
         if self.is_share {
             headings.push(format!("Rate, {}", self.rate.label));

@@ -97,7 +97,7 @@ impl PromiseView {
             mark: wording::mark(promise.verdict),
             reason: wording::unbroken(&wording::sentence(&promise.reason)),
             needs: wording::needs(promise, judged.window_s),
-            numbers: numbers(judged, promise),
+            numbers: numbers(promise),
             shares: shares::Shares::new(trial, promise),
             note: wording::feasible(judged, promise).map(wording::sentence),
             causes: promise.causes.clone(),
@@ -105,9 +105,9 @@ impl PromiseView {
     }
 }
 
-fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> Vec<Fact> {
+fn numbers(promise: &PromiseJudgement) -> Vec<Fact> {
     let mut numbers = Vec::new();
-    if let Some(worst) = wording::worst_error(judged, promise) {
+    if let Some(worst) = wording::worst_error(promise) {
         numbers.push(Fact::new("Worst error", worst));
     }
     if let Some(total) = wording::total_rate(promise) {

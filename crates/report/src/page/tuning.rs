@@ -93,9 +93,7 @@ fn row(tuning: &Tuning, setting: &SettingResult, unit: Unit) -> SettingRow {
 fn cells(data: Option<&Measured>, unit: Unit) -> Cells {
     Cells {
         repeats: number::or_none(data, |data| data.repeats.to_string()),
-        error: number::or_none(data.and_then(|data| Some((data.error?, data.repeats))), |one| {
-            wording::error_of(one.0, one.1)
-        }),
+        error: number::or_none(data.and_then(|data| data.error), wording::error_interval),
         rate: number::or_none(data.and_then(|data| data.rate), |rate| unit.number(rate)),
     }
 }

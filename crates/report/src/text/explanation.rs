@@ -47,7 +47,7 @@ pub fn render(explanation: &Explanation, width: usize) -> String {
 /// An error with its interval; that of a single round says nothing of the next one.
 fn of_rounds(rounds: usize) -> impl Fn(Interval) -> String {
     move |error| match rounds {
-        1 => format!("{} in a single round", wording::error_of(error, 1)),
+        1 => format!("{} in a single round", wording::error_interval(error)),
         _ => wording::error_interval(error),
     }
 }
@@ -87,7 +87,7 @@ mod tests {
                 "unchanged": {"value": 0.3, "low": 0.2, "high": 0.4}, "sentence": ""});
             render(&serde_json::from_value(explanation).unwrap(), 120)
         };
-        assert!(text(1).contains("given the window's noise) in a single round"), "{}", text(1));
-        assert!(!text(4).contains("single") && !text(4).contains("noise"), "{}", text(4));
+        assert!(text(1).contains("(20.0 to 40.0 %) in a single round"), "{}", text(1));
+        assert!(!text(4).contains("single"), "{}", text(4));
     }
 }

@@ -1,6 +1,6 @@
 //! The table of a promise's groups.
 
-use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
+use assay_verdict::{GroupJudgement, PromiseJudgement};
 
 use super::layout::Table;
 use super::paint::Paint;
@@ -9,18 +9,13 @@ use crate::subjects::{self, MAX_SINGLE_GROUPS};
 use crate::wording;
 
 /// All groups, or the worst ones and one line for each weight.
-pub(super) fn lines(
-    judged: &TrialJudgement,
-    promise: &PromiseJudgement,
-    width: usize,
-    paint: Paint,
-) -> Vec<String> {
+pub(super) fn lines(promise: &PromiseJudgement, width: usize, paint: Paint) -> Vec<String> {
     let groups = subjects::ordered(promise);
     if groups.is_empty() {
         return vec![];
     }
     if groups.len() <= MAX_SINGLE_GROUPS {
-        return painted(judged, promise, &groups, width, paint);
+        return painted(promise, &groups, width, paint);
     }
     let mut worst = groups.clone();
     worst.sort_by(|a, b| {
@@ -31,7 +26,7 @@ pub(super) fn lines(
         "  the {MAX_SINGLE_GROUPS} groups with the largest errors, of {}:",
         groups.len()
     )];
-    lines.extend(painted(judged, promise, &worst, width, paint));
+    lines.extend(painted(promise, &worst, width, paint));
     lines.push(String::new());
     lines.push("  all groups by weight:".to_owned());
     lines.extend(classes(promise, &groups, width, paint));
@@ -41,13 +36,12 @@ pub(super) fn lines(
 /// The table with the last word of each row, its verdict, coloured after padding, since colours
 /// take no columns.
 fn painted(
-    judged: &TrialJudgement,
     promise: &PromiseJudgement,
     groups: &[&GroupJudgement],
     width: usize,
     paint: Paint,
 ) -> Vec<String> {
-    let mut rows = table(judged, promise, groups).lines(width, paint);
+    let mut rows = table(promise, groups).lines(width, paint);
     for (row, group) in rows.iter_mut().skip(1).zip(groups) {
         let word = wording::verdict(group.verdict);
         if let Some((before, after)) = row.rsplit_once(word) {
@@ -102,7 +96,6 @@ fn headed(word: &str, unit: &str) -> String {
 }
 
 fn table<'g>(
-    judged: &TrialJudgement,
     promise: &PromiseJudgement,
     groups: &'g [&'g GroupJudgement],
 ) -> Table<'g, &'g GroupJudgement> {
@@ -117,7 +110,7 @@ fn table<'g>(
     table = table
         .right(headed("promised", unit), 0, |g| scale.number(g.expected_share))
         .right(headed(scale.word(), unit), 0, |g| scale.number(g.share))
-        .right(wording::interval(judged, promise), 3, |g| match g.high.is_finite() {
+        .right(wording::BOUNDS, 3, |g| match g.high.is_finite() {
             true => format!("{} .. {}", scale.number(g.low), scale.number(g.high)),
             false => NONE.to_owned(),
         })

@@ -146,7 +146,7 @@ fn promise_lines(
     if let Some(note) = wording::feasible(judged, promise) {
         lines.extend(wrap(&format!("  note: {note}"), width, "  "));
     }
-    let groups = groups::lines(judged, promise, width, paint);
+    let groups = groups::lines(promise, width, paint);
     if !groups.is_empty() {
         lines.push(String::new());
         lines.extend(groups);
@@ -170,7 +170,7 @@ fn promise_lines(
 /// The numbers of a promise, always with the window and the repeats behind them.
 fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
     let mut parts = Vec::new();
-    parts.extend(wording::worst_error(judged, promise).map(|worst| format!("worst error {worst}")));
+    parts.extend(wording::worst_error(promise).map(|worst| format!("worst error {worst}")));
     if let Some(total) = wording::total_rate(promise) {
         parts.push(format!("total {total}"));
     }

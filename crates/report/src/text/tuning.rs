@@ -38,10 +38,7 @@ pub fn render(tuning: &Tuning, width: usize) -> String {
 
 fn settings(tuning: &Tuning, unit: Unit, width: usize) -> Vec<String> {
     let error = |data: Option<&Measured>| {
-        number::or_none(
-            data.and_then(|data| Some((data.error?, data.repeats))),
-            |(error, repeats)| wording::error_of(error, repeats),
-        )
+        number::or_none(data.and_then(|data| data.error), wording::error_interval)
     };
     let mark = |one: &SettingResult| match tuning.chosen.as_deref() == Some(&one.name) {
         true => format!("* {}", one.name),

@@ -114,7 +114,6 @@ pub(crate) fn fleet() -> FleetJudgement {
     });
     let mut merge = FleetMerge::default();
     runs.iter().for_each(|(node, run)| merge.add(node, &run.judgement));
-    let verdicts = merge.verdicts().to_vec();
     let (mut trials, mut comparisons) = merge.finish();
     let host = |task: usize, node: &str, run: Option<&Run>| FleetHost {
         task,
@@ -131,7 +130,7 @@ pub(crate) fn fleet() -> FleetJudgement {
     let ended = runs.iter().enumerate().map(|(task, (node, run))| host(task, node, Some(run)));
     let hosts: Vec<FleetHost> = ended.chain([host(3, "node4", None)]).collect();
     leave_open(&hosts, &mut trials, &mut comparisons);
-    let (verdict, reason) = conclude(&hosts, &verdicts);
+    let (verdict, reason) = conclude(&hosts);
     let manifest = &runs[0].1.manifest;
     FleetJudgement {
         schema: 1,
@@ -191,7 +190,6 @@ pub(crate) fn across() -> Run {
         at_least: None,
         at_most: None,
         within: Some(0.05),
-        confidence: 0.95,
         verdict: Verdict::Broken,
         reason: "`bfs.harmonic_mean_teps` under limit = 2 is 1.62 times that under limit = 0.6"
             .to_owned(),

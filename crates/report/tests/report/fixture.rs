@@ -59,7 +59,6 @@ pub(crate) fn run(shapes: &[Shape]) -> Run {
     Run {
         manifest: manifest(trials),
         judgement: Judgement {
-            wrong_by_chance: None,
             schema: 1,
             study: "io-weight-scaling".to_owned(),
             verdict,

@@ -38,8 +38,6 @@ fn tuning() -> Tuning {
         study: "io-weight".to_owned(),
         measure: "io.bytes".to_owned(),
         within: 0.1,
-        search_confidence: 0.9875,
-        confirmation_confidence: 0.975,
         outcome: Outcome::Found,
         chosen: Some(chosen.name.clone()),
         lines: chosen.lines.clone(),

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use assay_plan::{Plan, Trial};
-use assay_run_folder::LooksRecord;
 
 use super::*;
-use crate::stop_rule::{NeverStop, Progress};
+use crate::stop_rule::NeverStop;
 use crate::tests::fake_host::{FakeHost, Recorder, group, script, setting, trial};
 
 const SWAPPINESS: &str = "/sys/swappiness";
@@ -91,18 +90,10 @@ fn a_refused_setting_ends_the_run_with_its_reason_and_keeps_earlier_repeats() {
 struct Breaks<'h>(&'h FakeHost);
 
 impl StopRule for Breaks<'_> {
-    fn begin(&mut self, _: std::time::Duration) {
+    fn begin(&mut self) {
         let path = self.0.root().resolve(SWAPPINESS);
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
-    }
-
-    fn is_enough(&mut self, _: Progress<'_>) -> bool {
-        false
-    }
-
-    fn looks(&mut self) -> LooksRecord {
-        LooksRecord::default()
     }
 }
 
@@ -129,34 +120,23 @@ fn a_change_that_cannot_be_restored_is_reported_and_its_ledger_stays() {
 struct Known(Vec<usize>);
 
 impl StopRule for Known {
-    fn begin(&mut self, _: std::time::Duration) {}
-
-    fn is_enough(&mut self, progress: Progress<'_>) -> bool {
-        assert!(!progress.may_stop, "of several repeats each lasts as long as the others");
-        true
-    }
-
     fn is_over(&mut self, run: &Path, trial: usize) -> bool {
         assert!(run.join("manifest.json").exists(), "what was recorded so far can be read");
         self.0.push(trial);
         true
-    }
-
-    fn looks(&mut self) -> LooksRecord {
-        LooksRecord::default()
     }
 }
 
 #[test]
 fn further_repeats_of_a_trial_that_is_known_are_left_out() {
     let host = FakeHost::with_processes();
-    let precise = Trial { stop: StopRecord::Precise, ..short("a") };
-    let mut request = host.request(vec![precise, short("b")]);
+    let decided = Trial { stop: StopRecord::Decided, ..short("a") };
+    let mut request = host.request(vec![decided, short("b")]);
     request.plan.slots = slots(&[0, 1, 0, 1, 0]);
     let mut rule = Known::default();
     let (finished, _) = finish(&host, &request, &mut rule, None);
     let counts: Vec<_> = finished.manifest.trials.iter().map(|t| t.repeats.len()).collect();
-    assert_eq!(counts, [1, 2], "only the precise trial ends early");
+    assert_eq!(counts, [1, 2], "only the trial that may ends early");
     assert_eq!(rule.0, [0, 0], "asked before each further repeat, never before the first");
     assert_eq!(finished.manifest.ended_early, None, "that is no failure");
 }

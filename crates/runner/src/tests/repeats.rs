@@ -1,10 +1,9 @@
 //! Whole repeats on a fake host: what is started in which order, what is recorded, and what is restored.
 
-use std::path::Path;
 use std::time::Duration;
 
 use assay_plan::{AfterPlan, RepeatId, Trial};
-use assay_run_folder::{LooksRecord, RepeatRecord, StopRecord, read_events};
+use assay_run_folder::{RepeatRecord, StopRecord, read_events};
 use assay_study::Ends;
 
 use super::fake_host::{FakeHost, Recorder, TOP, group, hierarchy, knob, script, setting, trial};
@@ -71,7 +70,6 @@ fn workloads_are_started_released_together_and_recorded() {
     let setting = &record.settings[0];
     let values = [&setting.found, &setting.at_start, &setting.at_end].map(|v| v.value().unwrap());
     assert_eq!(values, ["60", "10", "10"]);
-    assert_eq!(record.looks, None, "this trial may not stop early");
     assert!(record.watch.is_some() && record.overrides.is_some());
     assert_eq!((ended.open, host.text(SWAPPINESS).as_str()), (0, "60"));
 }
@@ -164,69 +162,41 @@ fn the_last_workload_of_a_chain_ends_the_repeat() {
     assert!(record.workloads[1].began_ns >= record.workloads[0].ended_ns);
 }
 
-/// Says enough at the second question, and notes what it was received.
+/// Counts the looks at a repeat.
 #[derive(Default)]
-struct AtSecond {
-    asked: u32,
-    begun: Option<Duration>,
-    may_stop: Option<bool>,
+struct Looks {
+    begun: usize,
+    seen: usize,
 }
 
-impl StopRule for AtSecond {
-    fn begin(&mut self, at_most: Duration) {
-        self.begun = Some(at_most);
+impl StopRule for Looks {
+    fn begin(&mut self) {
+        self.begun += 1;
     }
 
-    fn is_enough(&mut self, progress: Progress<'_>) -> bool {
-        self.asked += 1;
-        self.may_stop = Some(progress.may_stop);
+    fn watch(&mut self, progress: Progress<'_>) {
+        self.seen += 1;
         let record = progress.record;
         assert!(progress.samples.is_dir() && record.stopped_ns >= record.all_released_ns);
         assert!(progress.manifest.trials[0].repeats.is_empty(), "this one is not recorded yet");
-        if self.asked == 2 {
+        if self.seen == 2 {
             let run = progress.samples.ancestors().nth(2).unwrap();
-            std::fs::write(run.join("asked-twice"), "").unwrap();
+            std::fs::write(run.join("seen-twice"), "").unwrap();
         }
-        self.asked >= 2
-    }
-
-    fn is_over(&mut self, _: &Path, _: usize) -> bool {
-        false
-    }
-
-    fn looks(&mut self) -> LooksRecord {
-        LooksRecord { taken: self.asked, decided: true, ..LooksRecord::default() }
     }
 }
 
+/// Each repeat lasts as long as the others, and the trial is stopped instead.
 #[test]
-fn a_stop_rule_ends_the_window_of_a_trial_that_may_stop() {
-    let host = FakeHost::with_processes();
-    let endless = script("a.w", "trap 'exit 0' INT; while :; do sleep 0.05; done");
-    let planned = Trial { stop: StopRecord::Precise, ..trial(vec![group("a", vec![endless])]) };
-    let mut rule = AtSecond::default();
-    let ended = run_on(&host, &planned, &mut rule);
-    ended.result.unwrap();
-    assert_eq!(rule.begun, Some(planned.at_most));
-    let record = &ended.records[0];
-    let looks = record.looks.unwrap();
-    assert_eq!((looks.taken, looks.decided), (2, true), "it is not asked again");
-    assert_eq!(record.workloads[0].ended_ns, None, "it was stopped");
-    assert_eq!(record.fault, None);
-}
-
-/// Of several repeats each lasts as long as the others, and the trial is stopped instead.
-#[test]
-fn a_stop_rule_is_told_but_not_obeyed_where_the_trial_may_not_stop() {
-    let end = "while test ! -e ../../../asked-twice; do sleep 0.01; done";
-    let planned = trial(vec![group("a", vec![script("a.w", end)])]);
-    let mut rule = AtSecond::default();
+fn a_running_repeat_is_looked_at_and_not_stopped() {
+    let end = "while test ! -e ../../../seen-twice; do sleep 0.01; done";
+    let planned =
+        Trial { stop: StopRecord::Decided, ..trial(vec![group("a", vec![script("a.w", end)])]) };
+    let mut rule = Looks::default();
     let ended = run_on(&FakeHost::with_processes(), &planned, &mut rule);
     ended.result.unwrap();
-    assert_eq!(rule.may_stop, Some(false));
-    let record = &ended.records[0];
-    assert!(rule.asked >= 2 && record.looks.is_none());
-    assert!(record.workloads[0].ended_ns.is_some(), "it ran to its end");
+    assert!(rule.begun == 1 && rule.seen >= 2);
+    assert!(ended.records[0].workloads[0].ended_ns.is_some(), "it ran to its end");
 }
 
 /// The host has neither type information nor a controller `cpu`: the repeat goes on and says what it lacks.

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::prepare::only_trial;
 
 /// Default length of a repeat: enough to measure errors that matter.
-const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
+const DEFAULT_LENGTH: Duration = Duration::from_secs(3);
 
 /// The kernel's limit on a scheduler's requests (MAX_SCHED_RQ, block/blk-mq.h).
 const MOST_REQUESTS: u32 = 2048;

@@ -2,6 +2,7 @@
 
 use assay_judge::{Cap, group_caps};
 use assay_run_folder::{Manifest, RepeatRecord, TrialRecord};
+use assay_stats::rule::FEWEST;
 use assay_study::{Bindings, Scalar, Study, set_factors};
 use assay_verdict::{Cause, Judgement, PromiseJudgement, Verdict};
 
@@ -57,13 +58,18 @@ impl Target {
         let repeat = trial.repeats.first().ok_or_else(never_ran)?;
         let mut study = recorded_study(manifest)?;
         let factors = bind(&mut study, trial)?;
+        let mut judged = judgement.trials[number].promises[promise].clone();
+        // What a few starts broke is explained as well; its own rounds show whether it recurs.
+        if is_broken(&judged) {
+            judged.verdict = Verdict::Broken;
+        }
         Ok(Self {
             number,
             study,
             factors,
             promise,
             trial: trial.clone(),
-            judged: judgement.trials[number].promises[promise].clone(),
+            judged,
             repeat: repeat.clone(),
             at_most_s: trial.at_most_s,
             outstanding: outstanding(trial),
@@ -114,8 +120,8 @@ fn requested(judgement: &Judgement, number: usize) -> Result<(usize, usize), Err
     let trial = trial.ok_or_else(|| {
         Error::usage(format!("the run has no trial {number}\n  hint: it has the trials 1 to {of}"))
     })?;
-    let failed = |verdict: Verdict| trial.promises.iter().position(|one| one.verdict == verdict);
-    let promise = failed(Verdict::Broken).or_else(|| failed(Verdict::Void));
+    let failed = |is: &dyn Fn(&PromiseJudgement) -> bool| trial.promises.iter().position(is);
+    let promise = failed(&is_broken).or_else(|| failed(&is_void));
     promise.map(|promise| (number - 1, promise)).ok_or_else(|| {
         Error::usage(format!(
             "no promise of trial {number} is broken or void (its verdict: {:?})\n  hint: without --trial the smallest \
@@ -125,19 +131,28 @@ fn requested(judgement: &Judgement, number: usize) -> Result<(usize, usize), Err
     })
 }
 
+fn is_void(promise: &PromiseJudgement) -> bool {
+    promise.verdict == Verdict::Void
+}
+
+/// Broken, or outside in fewer starts than a verdict takes.
+fn is_broken(promise: &PromiseJudgement) -> bool {
+    let was = promise.was.as_ref();
+    let in_few = was.is_some_and(|was| was.verdict == Verdict::Broken && was.repeats < FEWEST);
+    promise.verdict == Verdict::Broken || promise.verdict == Verdict::Undecided && in_few
+}
+
 /// The trial with the fewest groups, broken ones before void ones, and its failed promise.
 fn smallest(manifest: &Manifest, judgement: &Judgement) -> Option<(usize, usize)> {
-    let failing = |verdict: Verdict| {
+    let failing = |is: &dyn Fn(&PromiseJudgement) -> bool| {
         let trials = judgement.trials.iter().enumerate();
         let failed = trials.filter_map(|(number, trial)| {
-            let promise = trial.promises.iter().position(|one| one.verdict == verdict)?;
+            let promise = trial.promises.iter().position(is)?;
             Some((manifest.trials.get(number)?.groups.len(), number, promise))
         });
         failed.min()
     };
-    failing(Verdict::Broken)
-        .or_else(|| failing(Verdict::Void))
-        .map(|(_, number, promise)| (number, promise))
+    failing(&is_broken).or_else(|| failing(&is_void)).map(|(_, number, promise)| (number, promise))
 }
 
 /// The recorded study with the overrides of its run.

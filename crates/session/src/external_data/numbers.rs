@@ -11,8 +11,6 @@ pub struct ExternalData {
     pub groups: Vec<ExternalGroup>,
     /// The margin, a fraction of the expected share.
     pub within: f64,
-    /// Confidence of the intervals.
-    pub confidence: f64,
 }
 
 /// One group.
@@ -39,20 +37,7 @@ pub enum Amounts {
         amount: f64,
         /// Duration in seconds.
         seconds: f64,
-        /// Scatter of the rate, where recorded.
-        scatter: Option<Scatter>,
     },
-}
-
-/// Scatter of a rate: mean and standard deviation of readings over fixed intervals.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scatter {
-    /// Mean of the readings, in units of the measure per second.
-    pub mean: f64,
-    /// Their standard deviation.
-    pub deviation: f64,
-    /// Number of readings.
-    pub readings: f64,
 }
 
 /// Facts reported by a tool about a group in addition to its amount; all optional.

@@ -48,7 +48,7 @@ impl<S: LiveScreen> RunProgress<S> {
             study: study.to_owned(),
             pace: Pace::from_plan(plan),
             factors: factors.collect(),
-            ends_early: plan.trials.iter().any(|trial| trial.stop == StopRecord::Precise),
+            ends_early: plan.trials.iter().any(|trial| trial.stop == StopRecord::Decided),
             screen,
             shared_look,
             current: None,

@@ -166,7 +166,7 @@ impl Schedule for SearchSchedule<'_> {
         while next_trial.is_none() {
             let elapsed = self.began.elapsed().as_secs_f64();
             let Some(next) = search.next(elapsed, &mut self.settings) else { break };
-            next_trial = self.settings.number(next, search.finalists().len(), manifest);
+            next_trial = self.settings.number(next, manifest);
             if let Some((_, name)) = &next_trial {
                 let stage = if matches!(next, Move::Confirm(_)) { "confirm " } else { "try " };
                 self.current.replace(format!("{stage}{name}"));
@@ -216,22 +216,17 @@ impl Settings<'_> {
 
     /// The trial number of a move and the name of its setting; makes the trial if it is new. `None` if
     /// the host refused it.
-    fn number(
-        &mut self,
-        next: Move,
-        finalists: usize,
-        manifest: &Manifest,
-    ) -> Option<(usize, String)> {
+    fn number(&mut self, next: Move, manifest: &Manifest) -> Option<(usize, String)> {
         let (Move::Try(index) | Move::Confirm(index)) = next;
         let stage = match next {
             Move::Try(_) => Stage::Search,
-            Move::Confirm(_) => Stage::Confirmation(finalists),
+            Move::Confirm(_) => Stage::Confirmation,
         };
         let new = manifest.trials.len();
         let entry = self.entries.get_mut(index).filter(|entry| entry.refused.is_none())?;
         let assigned = match stage {
             Stage::Search => &mut entry.search,
-            Stage::Confirmation(_) => &mut entry.confirmation,
+            Stage::Confirmation => &mut entry.confirmation,
         };
         if let Some(number) = assigned {
             return Some((*number, entry.setting.name.clone()));

@@ -9,18 +9,13 @@ use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
 
 use crate::prepare::only_trial;
 
-/// Number of rungs of the search. A verdict may be read after each; the confidence is divided so that the
-/// error holds for all of them together.
-const RUNGS: usize = 4;
-
 /// The purpose of a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Choosing among settings.
     Search,
-    /// Confirming this number of chosen settings: since the best of them is taken, each may spend only
-    /// its part of the error.
-    Confirmation(usize),
+    /// Confirming chosen settings.
+    Confirmation,
 }
 
 /// Makes trials of settings.
@@ -37,11 +32,9 @@ impl TrialFactory<'_> {
     /// The study's one trial under a setting.
     pub(super) fn trial(&self, setting: &Setting, stage: Stage) -> Result<Trial, String> {
         let mut study = setting.apply(&self.study, &self.factors)?;
-        let (length, parts, name) = match stage {
-            Stage::Search => (self.budget.search_s, RUNGS, "search"),
-            Stage::Confirmation(settings) => {
-                (self.budget.confirmation_s, settings.max(1), "confirmation")
-            }
+        let (length, name) = match stage {
+            Stage::Search => (self.budget.search_s, "search"),
+            Stage::Confirmation => (self.budget.confirmation_s, "confirmation"),
         };
         let cut = match study.design.warm_up {
             WarmUp::Fixed(length) => length,
@@ -50,9 +43,6 @@ impl TrialFactory<'_> {
         study.design.at_most = cut + Duration::from_secs_f64(length);
         study.design.stop = Stop::AtMost;
         study.promises.retain(|promise| !promise.is.is_cross_trial());
-        for promise in &mut study.promises {
-            promise.confidence = 1.0 - (1.0 - promise.confidence) / parts as f64;
-        }
         let mut trial = only_trial((self.plan)(&study)).map_err(|why| first_line(&why))?;
         let text = |text: &str| Scalar::Text(text.to_owned());
         trial.factors.insert(assay_plan::CHANGED.to_owned(), text(&setting.name));

@@ -75,10 +75,10 @@ fn what_is_replaced_is_listed() {
 
 #[test]
 fn devices_need_no_file_system_and_unknown_sizes_a_fixed_disk() {
-    let raw = "[a]\nfilename=/dev/sdb\n[b]\nfilename=/dev/sdb\noffset=50%\nruntime=5\ntime_based\n";
+    let raw = "[a]\nfilename=/dev/sdb\n[b]\nfilename=/dev/sdb\noffset=50%\nruntime=2\ntime_based\n";
     let study = study(raw, Some(&[1, 2]));
     assert_eq!(study.disks["scratch"].format, Templated::Value(crate::Format::None));
-    assert_eq!(study.design.at_most, Duration::from_secs(5));
+    assert_eq!(study.design.at_most, Duration::from_secs(2));
     assert!(matches!(study.disks["scratch"].size, Some(Templated::Value(DiskSize::Fixed(_)))));
 }
 

@@ -10,8 +10,9 @@ use crate::reader::{At, Reader};
 use crate::section::Section;
 use crate::syntax::{Design, Ends, LeftOut, Order, Scalar, Stop, WarmUp};
 
-const DEFAULT_REPEATS: u32 = 3;
-const DEFAULT_AT_MOST: Duration = Duration::from_secs(60);
+/// The starts of the last look of the rule.
+const DEFAULT_REPEATS: u32 = 24;
+const DEFAULT_AT_MOST: Duration = Duration::from_secs(3);
 
 /// A shorter window holds too few samples to be judged.
 const SHORTEST_TRIAL: Duration = Duration::from_secs(1);
@@ -43,9 +44,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
         Some("time") => Ends::Time,
         _ => Ends::First,
     };
-    // `decided` is the former name of `precise`.
-    if matches!(section.word(reader, "stop", key::STOPS), Some("precise" | "decided")) {
-        design.stop = Stop::Precise;
+    if section.word(reader, "stop", key::STOPS) == Some("at_most") {
+        design.stop = Stop::AtMost;
     }
     if let Some(at) = section.get("leave_out") {
         design.leave_out = leave_out(reader, at);
@@ -58,7 +58,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
                 "at_most",
                 "`at_most` is shorter than a second",
                 "expected at least `1 s`",
-                "write `20 s` or more: a window needs enough samples to be judged",
+                "write `3 s` or more: a window needs enough samples to be judged",
             );
         }
     }
@@ -80,7 +80,7 @@ fn repeats(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<u32> {
             "repeats",
             format!("`repeats` is `{number}`"),
             "expected a whole number from 1",
-            "write 1 or more; confidence intervals over repeats need 3 or more",
+            "write 8 or more: a verdict takes so many starts",
         );
     }
     repeats

@@ -17,8 +17,6 @@ use crate::syntax::{Bindings, Bound, Every, Promise, Relation, Scalar};
 use crate::template::Templated;
 use crate::value::kind;
 
-const DEFAULT_CONFIDENCE: f64 = 0.95;
-
 /// The default fraction of spans in which a promise must hold.
 const DEFAULT_PART: f64 = 0.95;
 
@@ -46,7 +44,6 @@ fn promise(reader: &mut Reader<'_>, section: &Section<'_>) -> Promise {
         under: under(reader, section),
         is: relation(reader, section),
         within: within(reader, section),
-        confidence: confidence(reader, section),
         every: every(reader, section),
     }
 }
@@ -233,19 +230,4 @@ fn percent(scalar: &Scalar) -> Option<Percent> {
         Scalar::Text(text) => text.parse().ok(),
         _ => scalar.number().map(Percent::from_fraction),
     }
-}
-
-fn confidence(reader: &mut Reader<'_>, section: &Section<'_>) -> f64 {
-    let Some(confidence) = section.number("confidence") else { return DEFAULT_CONFIDENCE };
-    if confidence > 0.5 && confidence < 1.0 {
-        return confidence;
-    }
-    section.out_of_range(
-        reader,
-        "confidence",
-        format!("the confidence is `{confidence}`"),
-        "expected more than 0.5 and less than 1",
-        "write 0.95, or 0.99 for more certainty in a longer run",
-    );
-    DEFAULT_CONFIDENCE
 }

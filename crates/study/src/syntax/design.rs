@@ -33,29 +33,28 @@ pub enum Order {
 /// The time cut from the start of a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WarmUp {
-    /// Determined from the data.
+    /// The first half second, and at most a fifth.
     #[default]
     Auto,
     /// This long.
     Fixed(Duration),
 }
 
-/// When a repeat ends.
+/// When a trial ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// When its time is over.
-    #[default]
+    /// After all its repeats.
     AtMost,
-    /// As soon as every promise is known precisely enough, at the latest when its time is over.
-    #[serde(alias = "decided")]
-    Precise,
+    /// At the first look that decides its promises.
+    #[default]
+    Decided,
 }
 
 /// Number, order and length of trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
-    /// How often each combination runs, at least 1.
+    /// How often each combination runs at most, at least once.
     pub repeats: u32,
     /// In which order.
     pub order: Order,
@@ -65,7 +64,7 @@ pub struct Design {
     pub at_most: Duration,
     /// Which workload's end ends a repeat early.
     pub ends: Ends,
-    /// Whether sufficient precision ends a repeat early.
+    /// Whether a trial ends once it is decided.
     pub stop: Stop,
     /// Combinations that are left out.
     pub leave_out: Vec<LeftOut>,

@@ -24,8 +24,6 @@ pub struct Promise {
     /// The margin, as a fraction of the expected value; 0 for [`Relation::Ratio`], whose bounds are
     /// exact.
     pub within: Percent,
-    /// Confidence of the intervals, 0.95 by default.
-    pub confidence: f64,
     /// The spans in which it must hold, unless it must hold only on average.
     pub every: Option<Every>,
 }

@@ -14,4 +14,4 @@ pub use job_file::{JobFileError, Section, sections};
 pub use log::parse_bandwidth_log;
 pub use output::{Output, OutputError, parse_output};
 pub use start_barrier::{BARRIER_FILE, barrier_command, parse_barrier_line};
-pub use totals::{Spread, Totals, job_names, parse_totals, sum_jobs};
+pub use totals::{Totals, job_names, parse_totals, sum_jobs};

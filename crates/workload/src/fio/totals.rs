@@ -23,10 +23,6 @@ pub struct Totals {
     pub bytes: f64,
     /// Requests read and written.
     pub ios: f64,
-    /// Variation of bytes per second, if fio recorded it.
-    pub bytes_spread: Option<Spread>,
-    /// Variation of requests per second, if fio recorded it.
-    pub ios_spread: Option<Spread>,
     /// Start, in seconds since 1970; reported by fio since 3.37.
     pub began_s: Option<f64>,
     /// Time of the output, in seconds since 1970.
@@ -43,17 +39,6 @@ pub struct Totals {
     pub stonewall: bool,
     /// The only disk that the process used, and the mean number of requests in its queue.
     pub disk: Option<(String, f64)>,
-}
-
-/// Mean and standard deviation of the readings of a rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    /// Per second.
-    pub mean: f64,
-    /// Per second.
-    pub deviation: f64,
-    /// The number of readings.
-    pub readings: f64,
 }
 
 /// Options that throttle a job.
@@ -119,19 +104,14 @@ fn read_job(document: &Value, job: &Value) -> Result<Totals, String> {
     let sum = |field: &str| directions.iter().map(|one| number(one, field).unwrap_or(0.0)).sum();
     let runtime_ms = directions.iter().filter_map(|one| number(one, "runtime")).fold(0.0, f64::max);
     let error = number(job, "error").unwrap_or(0.0);
-    // The statistics of merged jobs are not those of their sum.
     let merged =
         options.get("group_reporting").is_some() && options.number("numjobs").unwrap_or(1.0) > 1.0;
-    let spread =
-        |names: [&str; 3], scale| if merged { None } else { spread(&directions, names, scale) };
     Ok(Totals {
         failure: (error != 0.0)
             .then(|| format!("ended with {}", std::io::Error::from_raw_os_error(error as i32))),
         runtime_s: runtime_ms / 1e3,
         bytes: sum("io_bytes"),
         ios: sum("total_ios"),
-        bytes_spread: spread(["bw_mean", "bw_dev", "bw_samples"], 1024.0),
-        ios_spread: spread(["iops_mean", "iops_stddev", "iops_samples"], 1.0),
         began_s: number(job, "job_start").map(|ms| ms / 1e3),
         printed_s: number(document, "timestamp_ms").map(|ms| ms / 1e3),
         outstanding: outstanding(&directions),
@@ -177,34 +157,6 @@ fn number(value: &Value, field: &str) -> Option<f64> {
     value.get(field)?.as_f64()
 }
 
-/// Statistics of both directions. Their correlation is unknown, so deviations are added, which is
-/// the upper bound for their sum.
-fn spread(directions: &[&Value], names: [&str; 3], scale: f64) -> Option<Spread> {
-    let [mean, deviation, readings] = names;
-    let mut all: Option<Spread> = None;
-    for direction in directions {
-        let count = number(direction, readings)?;
-        if count <= 0.0 {
-            continue;
-        }
-        let one = Spread {
-            mean: number(direction, mean)? * scale,
-            deviation: number(direction, deviation)? * scale,
-            readings: count,
-        };
-        all = Some(all.map_or(one, |all| sum(all, one)));
-    }
-    all
-}
-
-fn sum(one: Spread, other: Spread) -> Spread {
-    Spread {
-        mean: one.mean + other.mean,
-        deviation: one.deviation + other.deviation,
-        readings: one.readings.min(other.readings),
-    }
-}
-
 fn outstanding(directions: &[&Value]) -> Option<f64> {
     let mut all = None;
     for direction in directions {
@@ -226,15 +178,12 @@ fn disk(document: &Value, runtime_ms: f64) -> Option<(String, f64)> {
 }
 
 fn add(all: &mut Totals, next: &Totals) {
-    let both = |one: Option<Spread>, other: Option<Spread>| Some(sum(one?, other?));
     let added = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
     let earliest = |one: Option<f64>, other: Option<f64>| Some(one?.min(other?));
     all.failure = all.failure.take().or_else(|| next.failure.clone());
     all.runtime_s = all.runtime_s.max(next.runtime_s);
     all.bytes += next.bytes;
     all.ios += next.ios;
-    all.bytes_spread = both(all.bytes_spread, next.bytes_spread);
-    all.ios_spread = both(all.ios_spread, next.ios_spread);
     all.began_s = earliest(all.began_s, next.began_s);
     all.outstanding = added(all.outstanding, next.outstanding);
     all.iodepth = added(all.iodepth, next.iodepth);
@@ -283,15 +232,12 @@ mod tests {
         let jobs = parse_totals(RESULT).unwrap();
         let (a, b) = (&jobs[0], &jobs[1]);
         assert_eq!((a.name.as_str(), a.bytes, a.ios, a.runtime_s), ("a", 1_024_000.0, 250.0, 10.0));
-        let spread = a.bytes_spread.unwrap();
-        assert_eq!((spread.mean, spread.deviation, spread.readings), (102_400.0, 10_240.0, 20.0));
         assert_eq!((a.iodepth, b.iodepth), (Some(8.0), Some(4.0)));
         assert_eq!((a.direct, b.direct), (Some(true), Some(false)));
         assert_eq!(a.paced.as_deref(), Some("rate_iops=100"));
         assert!((a.outstanding.unwrap() - 8.0).abs() < 1e-9);
         assert!(b.failure.as_ref().unwrap().contains("No space left"));
         assert_eq!(a.disk, Some(("sda".to_owned(), 12.0)));
-        assert!(b.bytes_spread.is_none(), "a direction without its readings");
     }
 
     #[test]

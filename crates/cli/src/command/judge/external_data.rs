@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::for_ci::ForCi;
 use crate::output;
-use crate::parsers::{confidence, margin, number_in, one_of};
+use crate::parsers::{margin, number_in, one_of};
 
 /// The files with the numbers, and what they are judged against.
 #[derive(Debug, Args)]
@@ -29,9 +29,6 @@ pub(crate) struct ExternalDataArguments {
     /// Margin: allowed deviation of a share, relative to the promised share
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = margin, conflicts_with = "run")]
     within: f64,
-    /// Confidence of the intervals
-    #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = confidence, conflicts_with = "run")]
-    confidence: f64,
     /// Quantity from fio's JSON
     #[arg(long, value_name = "WHAT", default_value = "bytes", value_parser = one_of(&QUANTITIES), conflicts_with = "run")]
     measure: Quantity,
@@ -86,6 +83,5 @@ fn files(arguments: &ExternalDataArguments) -> ExternalFiles {
         quantity: arguments.measure,
         weights: arguments.weights.clone().unwrap_or_default(),
         within: arguments.within,
-        confidence: arguments.confidence,
     }
 }

@@ -45,7 +45,7 @@ part misplaced place numa-misplaced --repeats 1 --at-most 2s
 part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
     --set "memory=first touch,interleave:0-1,bind:1" --repeats 1 --at-most 4s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
-    --repeats 3 --at-most 4s
+    --repeats 8 --at-most 4s
 part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
     --repeats 1 --at-most 3s
 iocost() { # the parameters of a disk of known speed, written to the kernel for the proof
@@ -160,11 +160,10 @@ fn promise<'t>(trial: &'t Value, measure: &str) -> &'t Value {
         .unwrap_or_else(|| panic!("no promise on {measure} in {trial:#}"))
 }
 
-/// The verdict on a placement: of runs like these, or, where the guest was too slow for three repeats to count, of
-/// the windows observed.
+/// The verdict on a placement: of runs like these, or, with fewer starts than a verdict takes, of the windows observed.
 fn verdict(promise: &Value) -> &Value {
     let counted = promise["was"]["repeats"].as_u64().unwrap_or(0);
-    if counted < 3 { &promise["was"]["verdict"] } else { &promise["verdict"] }
+    if counted < 8 { &promise["was"]["verdict"] } else { &promise["verdict"] }
 }
 
 fn codes(promise: &Value) -> Vec<&str> {
@@ -239,10 +238,9 @@ fn flags_of_a_program_that_sees_one_node_are_reported_to_have_no_effect() {
     assert_eq!(document["trials"].as_array().unwrap().len(), 2, "{document:#}");
     for trial in document["trials"].as_array().unwrap() {
         let judgement = promise(trial, "copy.nodes_seen");
-        // A busy guest ends a repeat before stressapptest prints its nodes; two identical numbers prove
-        // nothing.
+        // A busy guest ends a repeat before stressapptest prints its nodes.
         let counted = judgement["errors"].as_array().map_or(0, Vec::len);
-        if counted < 3 {
+        if counted < 8 {
             return skip(
                 "flags in a guest",
                 &format!("the guest was too slow: {}", judgement["reason"]),
@@ -250,10 +248,8 @@ fn flags_of_a_program_that_sees_one_node_are_reported_to_have_no_effect() {
         }
         assert_eq!(judgement["verdict"], "broken", "{judgement:#}");
         assert_eq!(codes(judgement), ["C-PLACE-BLIND"], "{judgement:#}");
-        // A repeat that failed leaves what will be open.
         let pages = promise(trial, "pages");
         assert_eq!(pages["was"]["verdict"], "kept", "{trial:#}");
-        assert_eq!(pages["will_be"], "kept", "{trial:#}");
     }
 }
 

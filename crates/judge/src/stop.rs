@@ -1,0 +1,96 @@
+//! When a trial ends, and looks at a running repeat for the live view.
+//!
+//! With `stop = "decided"` a trial ends at the first of the looks of the rule ([`LOOKS`]) that decides it. A
+//! look judges what the verdict would be if the run ended there, so that both are the same.
+
+use assay_run_folder::{Manifest, RepeatRecord, StopRecord, Table, TrialRecord};
+use assay_stats::rule::LOOKS;
+use assay_terms::Measure;
+use assay_verdict::{PromiseJudgement, Verdict};
+
+use crate::queue::is_measured;
+use crate::subject::Subject;
+use crate::trial::{self, Prepared};
+use crate::{Samples, judge_one, judge_so_far, promise, trial_value};
+
+/// The sample table that decides a promise of this measure.
+#[must_use]
+pub fn source(measure: &str) -> Option<&'static str> {
+    Measure::parse(measure).map(Measure::source)
+}
+
+/// Preliminary results of each promise in a running repeat, whose window ends at `stopped_ns` for now. They
+/// are no verdicts: no check is evaluated. A promise without a number is void, with the reason.
+#[must_use]
+pub fn interim(
+    manifest: &Manifest,
+    number: usize,
+    repeat: &RepeatRecord,
+    tables: &[Table],
+) -> Vec<PromiseJudgement> {
+    let Some(trial) = manifest.trials.get(number) else { return Vec::new() };
+    let one = TrialRecord { repeats: vec![repeat.clone()], ..trial.clone() };
+    let measured = one.groups.iter().filter(|group| is_measured(group));
+    let groups: Vec<&str> = measured.map(|group| group.name.as_str()).collect();
+    let promises: Vec<_> = one
+        .promises
+        .iter()
+        .filter_map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
+        .collect();
+    let repeats = trial::prepare(&one, &[(1, &one.repeats[0], tables)], &groups, &promises);
+    let subject = Subject {
+        configured_iops: None,
+        host: &manifest.host,
+        trial: &one,
+        groups: &groups,
+        repeats: &repeats,
+        left_out: &[],
+        checks: &[],
+        part: 1.0,
+        unseen: None,
+    };
+    one.promises.iter().map(|promise| in_fact(promise::preliminary(&subject, promise))).collect()
+}
+
+/// One start has no bounds: what it shows is where each group is.
+fn in_fact(promise: PromiseJudgement) -> PromiseJudgement {
+    let mut shown = promise;
+    shown.verdict = shown.was.as_ref().map_or(shown.verdict, |was| was.verdict);
+    for group in &mut shown.groups {
+        (group.low, group.high) = (group.share, group.share);
+    }
+    shown
+}
+
+/// Whether a trial ends before all planned repeats: it may, a look is due, and that decides. Where the study compares
+/// trials, all of them end after the same round, and only if the comparisons are decided, too.
+#[must_use]
+pub fn is_enough(manifest: &Manifest, number: usize, samples: &Samples) -> bool {
+    let Some(trial) = manifest.trials.get(number) else { return false };
+    if trial.stop != StopRecord::Decided || !is_due(manifest, number, samples) {
+        return false;
+    }
+    let is_decided = |verdict: Verdict| verdict != Verdict::Undecided;
+    if manifest.comparisons.is_empty() {
+        let of_trial = samples.get(number).map_or(&[][..], Vec::as_slice);
+        return !trial.promises.is_empty()
+            && judge_one(manifest, number, of_trial).is_some_and(|one| is_decided(one.verdict));
+    }
+    let round = trial.repeats.len();
+    manifest.trials.iter().all(|other| other.repeats.len() >= round) && {
+        let judged = judge_so_far(manifest, samples);
+        let promising = judged.trials.iter().filter(|one| !one.promises.is_empty());
+        promising.map(|one| one.verdict).all(is_decided)
+            && judged.comparisons.iter().all(|one| is_decided(one.verdict))
+    }
+}
+
+/// Whether so many repeats count as a look is taken after.
+fn is_due(manifest: &Manifest, number: usize, samples: &Samples) -> bool {
+    let trial = &manifest.trials[number];
+    let of_trial = samples.get(number).map_or(&[][..], Vec::as_slice);
+    trial.repeats.len() >= LOOKS[0] && {
+        let requests = trial_value::requests_of_run(manifest);
+        LOOKS.contains(&Prepared::new(manifest, trial, of_trial, &requests).counted)
+    }
+}
