@@ -155,18 +155,20 @@ pub(crate) static SAMPLES: Shape = Shape {
 /// All tables.
 pub static TABLES: [&Shape; 5] = [&RUNS, &TRIALS, &PROMISES, &WORKLOADS, &SAMPLES];
 
-/// The tables as Markdown for docs/exporting.md.
+/// The columns by which tables join.
+const KEYS: [ShapeColumn; 3] = [RUN, TRIAL, REPEAT];
+
+/// The tables as Markdown for docs/exporting.md, which names the keys once.
 #[must_use]
 pub fn page() -> String {
     let mut page = String::new();
     for shape in TABLES {
         page.push_str(&format!("### `{}`\n\n", shape.name));
         page.push_str(&format!("{}.\n\n", sentence(shape.about)));
-        page.push_str("| column | type | unit | |\n|---|---|---|---|\n");
-        for column in shape.columns {
-            let (name, kind) = (column.name, column.kind.word());
-            let about = column.about.replace('|', "\\|");
-            page.push_str(&format!("| `{name}` | {kind} | {} | {about} |\n", column.unit));
+        for column in shape.columns.iter().filter(|column| !KEYS.contains(column)) {
+            let ShapeColumn { name, unit, about, .. } = *column;
+            let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+            page.push_str(&format!("- `{name}`{unit}: {about}\n"));
         }
         page.push('\n');
     }
