@@ -1,7 +1,7 @@
-//! SIGKILL at more than 200 random instants of real runs, commands under limits and conformance cases,
-//! which change the host in different ways; then `assay restore`, which is sometimes killed as well; then
-//! the whole host is compared with its state before.
+//! SIGKILL at random instants of real runs, commands under limits and conformance cases, in each of their phases;
+//! then `assay restore`, which is sometimes killed as well; then the whole host is compared with its state before.
 //!
+//! Each suite draws other instants. `ASSAY_TEST_KILLS=4` takes four times as many, more than 200, as before a release.
 //! The instants are drawn from a seed, which every failure names and which is recorded with all instants in
 //! `kills-WORK.txt` in cargo's folder for test files. `ASSAY_TEST_SEED=N` repeats them.
 
@@ -54,28 +54,28 @@ struct Kills {
 
 #[test]
 fn kills_of_runs_with_nested_groups_and_with_partitions_leave_no_trace() {
-    kill(&[(Work::Study(Changes::Knobs), 28), (Work::Study(Changes::Partitions), 28)]);
+    kill(&[(Work::Study(Changes::Knobs), 7), (Work::Study(Changes::Partitions), 7)]);
 }
 
 #[test]
 fn kills_of_runs_with_queue_settings_and_in_a_directory_leave_no_trace() {
-    kill(&[(Work::Study(Changes::Queue), 28), (Work::Study(Changes::Directory), 28)]);
+    kill(&[(Work::Study(Changes::Queue), 7), (Work::Study(Changes::Directory), 7)]);
 }
 
 #[test]
 fn kills_of_the_studies_cpu_weight_and_cpu_quota_leave_no_trace() {
-    kill(&[(Work::CpuWeight, 18), (Work::CpuQuota, 18)]);
+    kill(&[(Work::CpuWeight, 5), (Work::CpuQuota, 5)]);
 }
 
 #[test]
 fn kills_of_commands_under_limits_leave_no_trace() {
-    kill(&[(Work::Exec, 30)]);
+    kill(&[(Work::Exec, 8)]);
 }
 
 /// Alone: restoring between cases is so quick that a busier host would miss it.
 #[test]
 fn kills_of_conformance_leave_no_trace() {
-    kill(&[(Work::Conform, 30)]);
+    kill(&[(Work::Conform, 8)]);
 }
 
 /// Whatever others make and remove meanwhile, with Assay's prefix or without.
@@ -85,8 +85,8 @@ fn kills_beside_foreign_groups_loop_devices_and_mounts_leave_no_trace() {
         return;
     }
     let noise = Noise::start();
-    kill(&[(Work::CpuWeight, 8), (Work::Study(Changes::Queue), 8)]);
-    assert!(noise.rounds() > 20, "{} rounds", noise.rounds());
+    kill(&[(Work::CpuWeight, 4), (Work::Study(Changes::Queue), 4)]);
+    assert!(noise.rounds() > 10, "{} rounds", noise.rounds());
 }
 
 /// Kills works repeatedly, each with its own state directory. They mostly wait, so two run at once: a round
@@ -100,7 +100,7 @@ fn kill(works: &[(Work, usize)]) {
     let mut all: Vec<Kills> = works
         .iter()
         .zip(benches)
-        .map(|((work, target), bench)| Kills::new(bench, *work, *target, seed))
+        .map(|((work, target), bench)| Kills::new(bench, *work, target * times(), seed))
         .collect();
     let ledgers: Vec<PathBuf> = all.iter().map(|kills| kills.bench.path("state/ledger")).collect();
     let folders = all.iter().map(|kills| &kills.data).chain(&ledgers);
@@ -114,6 +114,11 @@ fn kill(works: &[(Work, usize)]) {
         all.iter_mut().for_each(Kills::assert_nothing_is_left);
     }
     all.iter_mut().for_each(Kills::assert_enough);
+}
+
+/// How many times as many kills as usual.
+fn times() -> usize {
+    std::env::var("ASSAY_TEST_KILLS").map_or(1, |text| text.parse().unwrap())
 }
 
 /// Applies a function to all at the same time.
@@ -202,7 +207,7 @@ impl Kills {
     /// planned rounds and is then tried again.
     fn goes_on(&self) -> bool {
         let is_enough = self.killed() >= self.target && self.draw.missing().is_empty();
-        !is_enough && self.rounds < 3 * self.target
+        !is_enough && self.rounds < 3 * self.target + 15
     }
 
     /// One kill, unless there were enough or the work ended before, and a restore.
