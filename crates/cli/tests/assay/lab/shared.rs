@@ -23,6 +23,8 @@ pub(super) struct Part {
     pub(super) text: String,
     /// What it said on stderr.
     pub(super) said: String,
+    /// How long it took.
+    seconds: u64,
 }
 
 impl Part {
@@ -120,7 +122,11 @@ pub(super) fn visit(
     rustix::io::retry_on_intr(|| flock(&lock, FlockOperation::LockExclusive)).unwrap();
     let kept = folder.join(format!("{name}.json"));
     if !kept.exists() {
-        fs::write(&kept, run(kernel, options, script).to_json()).unwrap();
+        let visit = run(kernel, options, script);
+        // scripts/test prints them.
+        let times = visit.parts.iter().map(|(part, of)| format!("{} {name} {part}\n", of.seconds));
+        fs::write(folder.join(format!("{name}.times")), times.collect::<String>()).unwrap();
+        fs::write(&kept, visit.to_json()).unwrap();
     }
     Some(Visit::from_json(&running::json(&kept)))
 }
@@ -154,13 +160,14 @@ pub(super) fn tree() -> PathBuf {
 /// `assay-load` stays where it is.
 pub(super) const ARGUMENTS: &str = "assay=/run/assay-program scripts=$2 PATH=${1%/*}:$PATH\nstrip -o $assay \"$1\" || cp \"$1\" $assay\n";
 
-/// `part NAME COMMAND...` runs a command and frames its output, and marks what it says on stderr.
+/// `part NAME COMMAND...` runs a command and frames its output, and marks what it says on stderr. The end names its code, and
+/// when it began and ended, in seconds since the boot.
 const PARTS: &str = r#"
 part() {
-    name=$1; shift; echo "@@ begin $name"
+    name=$1; shift; echo "@@ begin $name"; read begun idle </proc/uptime
     "$@" 2>/run/said; code=$?
-    echo; sed 's/^/@@ said /' /run/said; cat /run/said >&2
-    echo "@@ end $name $code"
+    echo; sed 's/^/@@ said /' /run/said; cat /run/said >&2; read ended idle </proc/uptime
+    echo "@@ end $name $code ${begun%.*} ${ended%.*}"
 }
 "#;
 
@@ -171,10 +178,12 @@ fn parts(output: &str) -> BTreeMap<String, Part> {
         match line.split(' ').collect::<Vec<_>>()[..] {
             ["@@", "begin", _] => text.clear(),
             ["@@", "said", ..] => said.push(&line["@@ said".len()..]),
-            ["@@", "end", name, code] => {
+            ["@@", "end", name, code, begun, ended] => {
                 let code = code.parse().unwrap();
+                let [begun, ended] = [begun, ended].map(|time| time.parse::<u64>().unwrap());
                 let said = std::mem::take(&mut said).join("\n");
-                let part = Part { code, text: text.trim().to_owned(), said };
+                let seconds = ended - begun;
+                let part = Part { code, text: text.trim().to_owned(), said, seconds };
                 parts.insert(name.to_owned(), part);
             }
             _ => {
