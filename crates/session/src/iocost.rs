@@ -24,8 +24,11 @@ use crate::run::judge_finished;
 use loads::LoadFactory;
 use schedule::{IoCostSchedule, ProofPlan};
 
-/// Repeats of the proof: a single one never keeps a promise.
-const PROOFS: u32 = 3;
+/// Starts of the proof: fewer decide nothing.
+const PROOFS: u32 = 8;
+
+/// The longest start of the proof: the scatter between starts decides, and longer ones do not lessen it.
+const LONGEST_PROOF: f64 = 3.0;
 
 /// The shortest and the longest time of one load.
 const SHORTEST: f64 = 1.0;
@@ -124,7 +127,7 @@ fn proof_study(options: &IoCostOptions) -> Result<Study, Error> {
         permit_erasing(&mut study, word).map_err(refuse)?;
     }
     let length = options.length.as_secs_f64() * (1.0 - LOADS) / f64::from(PROOFS);
-    study.design.at_most = Duration::from_secs_f64(length.max(SHORTEST));
+    study.design.at_most = Duration::from_secs_f64(length.clamp(SHORTEST, LONGEST_PROOF));
     study.design.repeats = PROOFS;
     study.design.stop = assay_study::Stop::AtMost;
     study.promises.retain(|promise| !promise.is.is_cross_trial());
