@@ -168,7 +168,6 @@ fn a_halved_weight_is_found_where_groups_contend() {
     assert!(broken >= 190, "{broken} of {judged}");
 }
 
-/// The figures of docs/audit.md.
 #[test]
 #[ignore = "takes minutes"]
 fn the_rate_of_false_accusations_among_many_hosts() {

@@ -14,11 +14,11 @@ pub(crate) struct Patience {
 }
 
 /// For workloads on their way to the start barrier. Laying out files may take long, but never without CPU time.
-/// Documented in docs/run-folder.md.
+/// Documented in docs/safety.md.
 pub(crate) const TO_ARRIVE: Patience =
     Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(3600) };
 
-/// For preparations, of which filling a large disk twice takes hours. Documented in docs/run-folder.md.
+/// For preparations, of which filling a large disk twice takes hours. Documented in docs/safety.md.
 pub(crate) const TO_PREPARE: Patience =
     Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(24 * 3600) };
 

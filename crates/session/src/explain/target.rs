@@ -48,9 +48,9 @@ impl Target {
         };
         let Some((number, promise)) = found else {
             return Err(Error::usage(format!(
-                "no promise of this run is broken or void (its verdict: {:?})\n  hint: an undecided \
-                 run needs more time, see `needs_s` in verdict.json",
-                judgement.verdict
+                "no promise of this run is broken or void (its verdict: {})\n  hint: an undecided \
+                 run needs more repeats",
+                judgement.verdict.word()
             )));
         };
         let trial = &manifest.trials[number];

@@ -84,8 +84,8 @@ pub(super) fn one_repeat(check: &mut Check<'_>, promise: &Promise, path: &str) {
         code::ONE_REPEAT,
         format!("one repeat cannot decide the promise about `{}`", promise.measure),
     )
-    .hint("write `repeats = 3` or more under [design]: the interval is computed over repeats");
-    check.add_at(path, "expected two repeats or more in this study", finding);
+    .hint("write `repeats = 8` or more under [design]: fewer decide nothing");
+    check.add_at(path, "expected eight repeats or more in this study", finding);
 }
 
 fn levels(check: &mut Check<'_>, named: &Bindings, path: &str) {
