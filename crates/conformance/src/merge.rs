@@ -9,8 +9,7 @@ use crate::outcome::Verdict;
 /// A controller and a behaviour.
 type Name = (String, String);
 
-/// The page docs/results/conformance.md: where the cases ran, a table of verdicts for each
-/// controller with one column per document, and the reason for every verdict other than `kept`.
+/// The page docs/results/conformance.md: where the cases ran, and those that some kernel did not keep, with the reasons.
 #[must_use]
 pub fn merge(documents: &[Document]) -> String {
     let documents = &merge_reruns(documents)[..];
@@ -18,8 +17,7 @@ pub fn merge(documents: &[Document]) -> String {
     let rows = rows(documents);
     let mut lines: Vec<String> = HEAD.lines().map(str::to_owned).collect();
     column_table(documents, &columns, &mut lines);
-    tables(documents, &columns, &rows, &mut lines);
-    reasons(documents, &columns, &rows, &mut lines);
+    table(documents, &columns, &rows, &mut lines);
     lines.join("\n") + "\n"
 }
 
@@ -31,12 +29,10 @@ verdict; do not edit.
 
 **kept**: the kernel behaved as documented. **BROKEN**: it did not, by more than noise explains. *undecided*: the
 numbers allow both, or one run broke it and a later one did not. *void*: the test was invalid. n/a: this host lacks
-what the case needs. The reasons are at the end. Guests without KVM are emulated: placement and logic hold there,
-timings do not.
+what the case needs. Guests without KVM are emulated: placement and logic hold there, timings do not.
 
-Each row is one documented behaviour, tested by its effect. `assay conform NAME` runs it alone, and
-`assay conform --list` shows where it is documented. Each effect has a control case that must show none. On a hybrid
-layout a case runs on the hierarchy that has the controller.
+Each case tests one documented behaviour by its effect, beside a control that must show none. `assay conform NAME` runs it alone, and
+`assay conform --list` shows where it is documented. On a hybrid layout it runs on the hierarchy that has the controller.
 
 ";
 
@@ -153,19 +149,32 @@ fn column_table(documents: &[Document], columns: &[String], lines: &mut Vec<Stri
     }
 }
 
-fn tables(documents: &[Document], columns: &[String], rows: &[Name], lines: &mut Vec<String>) {
-    let mut last = "";
-    for name in rows {
-        if name.0 != last {
-            last = &name.0;
-            lines.push(String::new());
-            lines.push(format!("## {last}"));
-            lines.push(String::new());
-            lines.push(format!("| behaviour | {} |", columns.join(" | ")));
-            lines.push(format!("|---|{}", "---|".repeat(columns.len())));
-        }
+/// Whether something is to be said of a case beyond that it was kept.
+fn departs(verdict: Verdict) -> bool {
+    ![Verdict::Kept, Verdict::NotAvailable].contains(&verdict)
+}
+
+fn table(documents: &[Document], columns: &[String], rows: &[Name], lines: &mut Vec<String>) {
+    lines.extend(["", "## Broken, undecided or void", ""].map(str::to_owned));
+    let departs = |name: &&Name| {
+        documents.iter().any(|one| find(one, name).is_some_and(|case| departs(case.verdict)))
+    };
+    let rows: Vec<&Name> = rows.iter().filter(departs).collect();
+    if rows.is_empty() {
+        lines.push("None.".to_owned());
+        return;
+    }
+    lines.push(format!("| case | {} |", columns.join(" | ")));
+    lines.push(format!("|---|{}", "---|".repeat(columns.len())));
+    for name in &rows {
         let cells: Vec<&str> = documents.iter().map(|document| cell(document, name)).collect();
         lines.push(format!("| {} | {} |", described(name), cells.join(" | ")));
+    }
+    lines.push(String::new());
+    for name in rows {
+        for (reason, columns) in by_reason(documents, columns, name) {
+            lines.push(format!("- `{}/{}` on {columns}: {reason}", name.0, name.1));
+        }
     }
 }
 
@@ -173,7 +182,7 @@ fn tables(documents: &[Document], columns: &[String], rows: &[Name], lines: &mut
 fn described((controller, behaviour): &Name) -> String {
     let known = all().find(|case| case.controller == controller && case.behaviour == behaviour);
     let promise = known.map_or("", |case| case.promise);
-    format!("{promise} (`{behaviour}`)").trim_start().to_owned()
+    format!("{promise} (`{controller}/{behaviour}`)").trim_start().to_owned()
 }
 
 fn cell(document: &Document, name: &Name) -> &'static str {
@@ -187,47 +196,11 @@ fn cell(document: &Document, name: &Name) -> &'static str {
     }
 }
 
-/// For each behaviour and distinct reason the columns it applies to; then unavailable cases grouped
-/// by reason, since one reason often applies to a whole controller.
-fn reasons(documents: &[Document], columns: &[String], rows: &[Name], lines: &mut Vec<String>) {
-    lines.extend(["", "## Broken, undecided or void", ""].map(str::to_owned));
-    let before = lines.len();
-    for name in rows {
-        let run = |verdict| ![Verdict::Kept, Verdict::NotAvailable].contains(&verdict);
-        for (reason, columns) in by_reason(documents, columns, name, run) {
-            lines.push(format!("- `{}/{}` on {columns}: {reason}", name.0, name.1));
-        }
-    }
-    if lines.len() == before {
-        lines.push("None.".to_owned());
-    }
-    lines.extend(["", "## Not available", ""].map(str::to_owned));
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for name in rows {
-        let lacking = |verdict| verdict == Verdict::NotAvailable;
-        for (reason, columns) in by_reason(documents, columns, name, lacking) {
-            let head = format!("`{}` on {columns}: {reason}", name.0);
-            match groups.iter_mut().find(|(known, _)| *known == head) {
-                Some((_, names)) => names.push(&name.1),
-                None => groups.push((head, vec![&name.1])),
-            }
-        }
-    }
-    for (head, names) in groups {
-        lines.push(format!("- {head} (`{}`)", names.join("`, `")));
-    }
-}
-
-/// The distinct reasons for verdicts that match, each with its columns.
-fn by_reason(
-    documents: &[Document],
-    columns: &[String],
-    name: &Name,
-    matches: impl Fn(Verdict) -> bool,
-) -> Vec<(String, String)> {
+/// The distinct reasons for verdicts other than kept, each with its columns.
+fn by_reason(documents: &[Document], columns: &[String], name: &Name) -> Vec<(String, String)> {
     let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (document, column) in documents.iter().zip(columns) {
-        if let Some(case) = find(document, name).filter(|case| matches(case.verdict)) {
+        if let Some(case) = find(document, name).filter(|case| departs(case.verdict)) {
             by_text.entry(reason(case)).or_default().push(column);
         }
     }
@@ -242,10 +215,7 @@ fn reason(case: &CaseRecord) -> String {
         None => case.reason.clone(),
     };
     let text = text.replace('\n', " ");
-    match case.verdict {
-        Verdict::NotAvailable => text,
-        other => format!("{other}, {text}"),
-    }
+    format!("{}, {text}", case.verdict)
 }
 
 #[cfg(test)]
@@ -281,12 +251,12 @@ mod tests {
             document("6.12.1", "v2", Verdict::Broken, "too many"),
             document("6.12.2", "v2", Verdict::Broken, "too many"),
         ]);
-        assert!(text.contains("| behaviour | 6.1 v1 | 6.12 v2 | 6.12 v2 #2 |"), "{text}");
+        assert!(text.contains("| case | 6.1 v1 | 6.12 v2 | 6.12 v2 #2 |"), "{text}");
         assert!(text.contains("| kept | **BROKEN** | **BROKEN** |"), "{text}");
         let reason = "- `pids/fork-above-the-limit-fails` on 6.12 v2, 6.12 v2 #2: broken, too many \
                       (8 children)";
         assert_eq!(text.matches(reason).count(), 1, "{text}");
-        assert!(!text.contains("`cpu/"), "behaviours without results have no row: {text}");
+        assert!(!text.contains("`cpu/"), "cases without results have no row: {text}");
     }
 
     #[test]
@@ -298,8 +268,8 @@ mod tests {
         let again = later("13", Verdict::Kept);
         for documents in [[first.clone(), again.clone()], [again.clone(), first.clone()]] {
             let text = merge(&documents);
-            assert!(text.contains("(`fork-above-the-limit-fails`) | kept |"), "{text}");
-            assert!(text.contains("(`peak-holds-the-maximum`) | **BROKEN** |"), "{text}");
+            assert!(!text.contains("fork-above-the-limit-fails"), "it was kept: {text}");
+            assert!(text.contains("(`pids/peak-holds-the-maximum`) | **BROKEN** |"), "{text}");
             assert!(text.contains("12:00:00Z, 2026-11-21T13:00:00Z"), "{text}");
         }
     }
@@ -310,7 +280,7 @@ mod tests {
         let kept = |hour: &str| later(hour, Verdict::Kept);
         for documents in [vec![first.clone(), kept("13")], vec![kept("14"), first, kept("13")]] {
             let text = merge(&documents);
-            assert!(text.contains("(`fork-above-the-limit-fails`) | *undecided* |"), "{text}");
+            assert!(text.contains("(`pids/fork-above-the-limit-fails`) | *undecided* |"), "{text}");
             let reason = "broken in an earlier run and kept in the latest: too many (8 children)";
             assert!(text.contains(reason), "{text}");
             assert!(text.contains("| 1 undecided |"), "{text}");
@@ -323,28 +293,21 @@ mod tests {
     }
 
     #[test]
-    fn unavailable_cases_are_grouped_by_reason() {
-        let mut one = document("6.1", "v1", Verdict::NotAvailable, "no cgroup2 is mounted");
-        let mut second = one.cases[0].clone();
-        second.behaviour = "peak-holds-the-maximum".to_owned();
-        for case in [&mut one.cases[0], &mut second] {
-            case.evidence.clear();
-        }
-        one.cases.push(second);
-        let text = merge(&[one]);
-        let line = "- `pids` on 6.1 v1: no cgroup2 is mounted (`fork-above-the-limit-fails`, \
-                    `peak-holds-the-maximum`)";
-        assert!(text.contains(line), "{text}");
+    fn cases_that_a_host_lacks_are_only_counted() {
+        let text = merge(&[document("6.1", "v1", Verdict::NotAvailable, "no cgroup2 is mounted")]);
+        assert!(text.contains("| 1 n/a |"), "{text}");
         assert!(text.contains("## Broken, undecided or void\n\nNone.\n"), "{text}");
     }
 
     #[test]
     fn behaviours_known_only_to_a_document_are_kept() {
-        let mut one = document("6.1", "v2", Verdict::Kept, "");
+        let mut one = document("6.1", "v2", Verdict::Void, "");
         one.cases[0].controller = "dmem".to_owned();
         let other = document("6.2", "v2", Verdict::Kept, "");
         let text = merge(&[one, other]);
-        assert!(text.contains("## dmem"), "{text}");
-        assert!(text.contains("| kept | not run |"), "{text}");
+        assert!(
+            text.contains("(`dmem/fork-above-the-limit-fails`) | *void* | not run |"),
+            "{text}"
+        );
     }
 }
