@@ -29,6 +29,28 @@ pub struct KnownOfKernel {
     pub source: &'static str,
 }
 
+impl fmt::Display for KnownOfKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, sentence, shown_by, source, .. } = self;
+        write!(f, "{code}: known of some kernels\n\n{sentence}\n\nKernels:  ")?;
+        for (index, (from, to)) in self.affected.iter().enumerate() {
+            let part = if index == 0 { "" } else { ", " };
+            let dots = |(major, minor, patch): &Version| match patch {
+                0 => format!("{major}.{minor}"),
+                _ => format!("{major}.{minor}.{patch}"),
+            };
+            match to {
+                Some(to) => write!(f, "{part}{} to before {}", dots(from), dots(to))?,
+                None => write!(f, "{part}since {}", dots(from))?,
+            }
+        }
+        if let Some(sign) = self.sign {
+            write!(f, "; or by its types: {sign}")?;
+        }
+        writeln!(f, "\nShown by: {shown_by}\nSource:   {source}")
+    }
+}
+
 /// A sign in the kernel's types: whether two members of a structure share their place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sign {

@@ -9,35 +9,26 @@ use crate::rules;
 #[must_use]
 pub fn reference() -> String {
     let mut page = String::from(
-        "# Rules of `assay audit`\n\nMade from the table in `crates/audit/src/rules`; `assay audit --explain CODE` prints one.\n",
+        "# Rules of `assay audit`\n\n`assay explain CODE` prints when a rule fires, and its source.\n",
     );
+    let cell = |text: &str| text.replace('|', "\\|");
     for (word, class, heading) in Class::ALL {
-        let _ = writeln!(page, "\n## {heading} (`{word}`)");
+        let _ = writeln!(
+            page,
+            "\n## {heading} (`{word}`)\n\n| rule | meaning | applies to | remedy |\n|---|---|---|---|"
+        );
         for rule in rules::all().filter(|rule| rule.class == class) {
-            let _ = write!(
+            let _ = writeln!(
                 page,
-                "\n### {}\n\n{}.\n\n- Fires when: {}\n- Applies to: {}\n- Remedy: {}\n- Source: {}\n",
+                "| `{}` | {} | {} | {} |",
                 rule.code,
-                capital(rule.meaning),
-                rule.condition,
-                rule.versions,
-                rule.remedy,
-                rule.source
+                cell(rule.meaning),
+                cell(rule.versions),
+                cell(rule.remedy)
             );
         }
     }
     page
-}
-
-fn capital(text: &str) -> String {
-    let mut signs = text.chars();
-    signs.next().map_or_else(String::new, |first| {
-        if text.starts_with('`') {
-            text.to_owned()
-        } else {
-            first.to_uppercase().chain(signs).collect()
-        }
-    })
 }
 
 #[cfg(test)]

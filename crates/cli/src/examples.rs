@@ -59,6 +59,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("assay explain runs/x", "which change removes the error"),
             ("assay explain runs/x --only C-REQUEST-POOL", "test one cause"),
+            ("assay explain A-ANCESTOR", "all that is known of a code"),
         ],
     ),
     ("tune", &[("assay tune io-weight --for 8m --write tuned.toml", "find and keep a setting")]),
@@ -96,7 +97,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "audit",
         &[
             ("assay audit", "settings of this host that cannot act"),
-            ("assay audit --explain A-ANCESTOR", "all that is known of a rule"),
             ("assay audit --snapshot host.json", "write a snapshot, to audit elsewhere"),
             ("assay audit --baseline host.json --fail-on drift", "what changed since"),
             ("assay audit --for 60s", "what groups got while they contended"),

@@ -1,5 +1,5 @@
 //! The catalogue of causes: meaning, fingerprint, confirmation, remedy and source of each code.
-//! docs/reference/causes.md is generated from it. Suspected causes have their entries in their own files
+//! docs/reference/causes.md lists it. Suspected causes have their entries in their own files
 //! (`causes/`); those that are proven are in `assay_verdict::causes`.
 
 use std::fmt::Write as _;
@@ -18,41 +18,59 @@ pub fn cause_entry(code: &str) -> Option<&'static CauseEntry> {
     catalogue().into_iter().find(|entry| entry.code == code)
 }
 
+/// All that is known of a cause, for a terminal.
+#[must_use]
+pub fn cause_text(entry: &CauseEntry) -> String {
+    let tests = match entry.tests.is_empty() {
+        true => "none".to_owned(),
+        false => entry.tests.join(", "),
+    };
+    let mut text = format!(
+        "{}: {}\n\n{}\n\nFingerprint:   {}\nTo confirm:    {}\n",
+        entry.code,
+        found(entry.found_by),
+        entry.what,
+        entry.fingerprint,
+        entry.confirm
+    );
+    if let Some(rule) = crate::causes::RULES.iter().find(|rule| rule.code == entry.code) {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "Proof:         {}\nExcluded when: {}\n", rule.proof, rule.excluded);
+    }
+    let _ = write!(
+        text,
+        "Interventions: {tests}\nRemedy:        {}\nSource:        {}\n",
+        entry.remedy, entry.source
+    );
+    text
+}
+
+fn found(by: FoundBy) -> String {
+    match by {
+        FoundBy::ValidityCheck(validity) => format!("proven by the check `{validity}`"),
+        FoundBy::Suspicion => "suspected".to_owned(),
+        FoundBy::Observed => "recorded by the kernel".to_owned(),
+        FoundBy::Rest => "nothing else is left".to_owned(),
+    }
+}
+
 /// docs/reference/causes.md.
 #[must_use]
 pub fn causes_page() -> String {
     let mut page = String::from(
-        "# Causes\n\nWhat a broken or void promise may be due to, by the codes of verdict.json. \
-         This page is generated from\n`crates/judge/src/causes` and `crates/verdict/src/causes`; `ASSAY_BLESS=1 cargo test -p \
-         assay-judge` writes it again.\n\nA failed validity check *proves* its cause. A *suspicion* fits \
-         what was recorded; `assay explain RUN` tests it by changing\none thing at a time. Where a run recorded \
-         evidence from inside the kernel, *Proof* and *Excluded when* say what makes a cause proven or excluded without an\n\
-         intervention; in between it contributes, and stays a suspicion.\n",
+        "# Causes\n\nWhy a promise was broken, or why a run was void, by the codes of verdict.json. `assay explain CODE` prints the whole \
+         entry: the fingerprint,\nthe test, the proof and the source. A failed check *proves* its cause. A *suspected* cause fits what was \
+         recorded; `assay explain RUN`\ntests it by changing one thing at a time.\n\n| cause | found | what happens | remedy |\n|---|---|---|---|\n",
     );
     for entry in catalogue() {
-        let found = match entry.found_by {
-            FoundBy::ValidityCheck(validity) => {
-                format!("proven by the validity check `{validity}`")
-            }
-            FoundBy::Suspicion => "a suspicion".to_owned(),
-            FoundBy::Observed => "read from the kernel's own record".to_owned(),
-            FoundBy::Rest => "when nothing else is left".to_owned(),
-        };
-        let tests: Vec<String> = entry.tests.iter().map(|name| format!("`{name}`")).collect();
-        let tests = match tests.is_empty() {
-            true => "none: see how to confirm it".to_owned(),
-            false => tests.join(", "),
-        };
-        // Writing to a String cannot fail.
-        let rule = crate::causes::RULES.iter().find(|rule| rule.code == entry.code);
-        let proof = rule.map_or_else(String::new, |rule| {
-            format!("- Proof: {}\n- Excluded when: {}\n", rule.proof, rule.excluded)
-        });
-        let _ = write!(
+        let cell = |text: &str| text.replace('|', "\\|");
+        let _ = writeln!(
             page,
-            "\n## {}\n\n{}\n\n- Found: {found}\n- Fingerprint: {}\n- To confirm: {}\n{proof}- \
-             Interventions of `assay explain`: {tests}\n- Remedy: {}\n- Source: {}\n",
-            entry.code, entry.what, entry.fingerprint, entry.confirm, entry.remedy, entry.source
+            "| `{}` | {} | {} | {} |",
+            entry.code,
+            found(entry.found_by),
+            cell(entry.what),
+            cell(entry.remedy)
         );
     }
     page

@@ -50,7 +50,7 @@ use cross_trial::TrialInput;
 use trial_value::TrialValues;
 
 pub use bfq_request_cap::{Cap, WRITER_PART, group_caps};
-pub use cause_docs::{catalogue, cause_entry, causes_page};
+pub use cause_docs::{catalogue, cause_entry, cause_text, causes_page};
 pub use causes::may_follow_from_others;
 pub use causes::short_run::{BFQ_SLICE_S, TICK_S};
 pub use checks::{Disturbances, OnOneCpu, validity};

@@ -38,20 +38,15 @@ const CONTROLLERS: &[(&str, &str)] = &[
 const HEAD: &str = "\
 # Knobs: the interface files of control groups
 
-This page is generated from the table that `assay host`, the checks of study files and the writing of knobs use
-(`crates/knob/src/table/`). `ASSAY_BLESS=1 cargo test -p assay-knob` updates it.
+A study names a knob by its v2 name, or by its v1 name if v2 has none. If both columns have a name, Assay translates the value, and the plan
+shows how. `assay host` lists which of these files a host has, why it lacks the others, and why a file has no counterpart; `assay host
+--knobs-check` compares this table with a new group in every mounted hierarchy.
 
-A study names a knob by its v2 name, or by its v1 name if v2 has none, and the plan shows the file on a
-host. If both columns have a name, the value is translated as the plan shows. `assay host` lists which of these
-files a host has, and why it lacks the others; `assay host --knobs-check` compares this table with a new group in
-every mounted hierarchy.
-
-- **kind**: a *setting* keeps what is written, and only settings are knobs of a study. A *reading* reports something. An
-  *action* is triggered by writing.
+- **kind**: a *setting* keeps what is written, and only settings are knobs of a study. A *reading* reports something. Writing triggers an *action*.
+  Files marked *delegatable* belong to the owner of a delegated subtree; all others need root, whoever owns the group.
 - **reads**: what the file reads in a new group; a dash if that depends on the host.
 - **since**: the first kernel that has the file under this name.
-- *root only* and *not in the root*: the groups that show the file. *Delegatable* files belong to the owner of a
-  delegated subtree; all others are for root only, regardless of the owner of the group.
+- *root only*: only the root group has the file.
 - Values for one disk (`MAJ:MIN ...`) may omit the numbers in a study: they then apply to the disk of the group.
 - Options (`CONFIG_...`) are those that the kernel needs in addition to the controller's own.
 ";
@@ -155,7 +150,7 @@ fn since(knob: &Knob, file: &File, version: Version) -> String {
     text
 }
 
-/// Description, groups that show it, requirements, and why there is no counterpart.
+/// Description, the groups that show it, and what the kernel needs for it.
 fn remarks(knob: &Knob, file: &File) -> String {
     let mut parts = vec![knob.about.to_owned()];
     match file.scope {
@@ -164,17 +159,14 @@ fn remarks(knob: &Knob, file: &File) -> String {
                 parts.push(format!("in the root since {since}"));
             }
         }
-        GroupScope::Inside => parts.push("not in the root".to_owned()),
+        GroupScope::Inside => {}
         GroupScope::RootOnly => parts.push("root only".to_owned()),
     }
-    match (file.needs, file.config) {
-        (Some(needs), _) => parts.push(format!("shown if {needs}")),
-        (None, Some(config)) => parts.push(config.to_owned()),
-        (None, None) => {}
+    if let (None, Some(config)) = (file.needs, file.config) {
+        parts.push(config.to_owned());
     }
-    match knob.counterpart {
-        Counterpart::Nothing(why) | Counterpart::Means(why) => parts.push(why.to_owned()),
-        Counterpart::SameName | Counterpart::Files(_) => {}
+    if let Counterpart::Means(how) = knob.counterpart {
+        parts.push(how.to_owned());
     }
     parts.join("; ").replace('|', "\\|")
 }

@@ -2,6 +2,7 @@
 //! with the unchanged trial.
 
 mod arms;
+mod code;
 mod foreign;
 mod names;
 mod question;
@@ -24,6 +25,7 @@ use crate::load::Loaded;
 use crate::observer::Observer;
 use crate::prepare::{Destination, facts_for, new_request, plan_for};
 use crate::run::{execute_schedule, judge_finished};
+pub use code::{codes, explain_code, is_code};
 pub use names::cause_names;
 use question::ExplainRequest;
 use rounds::{Length, Rounds};
@@ -34,7 +36,7 @@ use target::Target;
 pub struct ExplainOptions {
     /// The trial, counted from 1; `None` for the smallest that failed.
     pub trial: Option<usize>,
-    /// Maximum length of a repeat; `None` for 10 s, or that of the run if shorter.
+    /// Maximum length of a repeat; `None` for 3 s, or that of the run if shorter.
     pub at_most: Option<Duration>,
     /// Number of rounds; `None` for 4 to 8, until a cause is found.
     pub rounds: Option<u32>,

@@ -71,7 +71,7 @@ pub use conform::{conform_code, prepare_conform, read_conform};
 pub use context::{Context, HostRunner, Runner};
 pub use error::Error;
 pub use error_record::ErrorRecord;
-pub use explain::{ExplainOptions, Explained, cause_names, explain};
+pub use explain::{ExplainOptions, Explained, cause_names, codes, explain, explain_code, is_code};
 pub use exporting::{
     ExportFormat, export_tables, export_text, follow_lines, follow_metrics, write_error,
 };

@@ -34,10 +34,8 @@ fn statements() -> [(&'static str, Vec<Statement>); 4] {
 fn page() -> String {
     let mut page = String::from(
         "# Sources of statements about the kernel\n\n\
-         Every statement that Assay makes about the kernel names files of its source, commits, documents, reports, or a case that shows it. This page is made \
-         from the tables\n(`crates/audit/src/known.rs`, `crates/audit/src/rules`, `crates/judge/src/causes`, `crates/verdict/src/causes`, \
-         `crates/knob/src/table`); `ASSAY_BLESS=1 cargo test -p assay-session statements`\nwrites it again. Documents are those below \
-         `Documentation/`. A kernel with three numbers (6.12.117) was read as Debian's source package of it.\n",
+         Every statement that Assay makes about the kernel names source files, commits, documents, reports, or a case that shows it.\n\
+         Documents are those below `Documentation/`. A kernel with three numbers (6.12.117) was read as Debian's source package of it.\n",
     );
     for (heading, statements) in statements() {
         let is_shown = statements.iter().any(|(.., shown)| !shown.is_empty());

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_audit::{Class, Snapshot, audit};
-use assay_diagnostic::closest;
 use assay_kernel::Root;
 use assay_session::{
     Code, Error, audit_code, read_snapshot, take_snapshot, write_audit_report, write_own_report,
@@ -30,45 +29,42 @@ pub(crate) struct AuditArguments {
     #[arg(value_name = "SNAPSHOT", conflicts_with = "snapshot")]
     file: Option<PathBuf>,
     /// Audit the host whose root is mounted at DIR, as in a container that was started with `--pid host -v /:/host:ro`
-    #[arg(long, value_name = "DIR", default_value = "/", conflicts_with_all = ["file", "explain"])]
+    #[arg(long, value_name = "DIR", default_value = "/", conflicts_with_all = ["file"])]
     root: PathBuf,
     /// Write a snapshot of this host to FILE, and judge nothing
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
-    /// Print everything that is known about a rule, e.g. `A-ANCESTOR`
-    #[arg(long, value_name = "CODE", conflicts_with_all = ["file", "snapshot", "json"])]
-    explain: Option<String>,
     /// Watch this host for so long, e.g. `60s`, and compare what its groups got while they contended with what they were
     /// told (by SNAPSHOT, if one is given); with --watch, how long to watch for changes
     #[arg(long = "for", value_name = "DURATION", value_parser = length,
-          conflicts_with_all = ["snapshot", "explain", "groups", "baseline", "is_self", "manifests"])]
+          conflicts_with_all = ["snapshot", "groups", "baseline", "is_self", "manifests"])]
     length: Option<Duration>,
     /// End with 1 if anything of this class or of one that matters more was found; `broken`: by what --for saw;
     /// with --baseline, --watch and --told `drift`: if anything differs, or what --told asks for has no group
-    #[arg(long, value_name = "CLASS", value_parser = fail_on, conflicts_with_all = ["snapshot", "explain"])]
+    #[arg(long, value_name = "CLASS", value_parser = fail_on, conflicts_with_all = ["snapshot"])]
     fail_on: Option<FailOn>,
     /// Show every finding and every group, not the first of each kind
-    #[arg(long, conflicts_with_all = ["snapshot", "explain"])]
+    #[arg(long, conflicts_with_all = ["snapshot"])]
     all: bool,
     /// Show the limits that hold for each group, by itself, the groups above and the machine; with `=PATH` of one and those below
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "/",
-          conflicts_with_all = ["snapshot", "explain", "json", "all"])]
+          conflicts_with_all = ["snapshot", "json", "all"])]
     groups: Option<String>,
     /// Show what changed since this snapshot was taken
-    #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["snapshot", "explain", "groups", "all"])]
+    #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["snapshot", "groups", "all"])]
     baseline: Option<PathBuf>,
     /// Show what this process sees of its own groups: from inside a container, job or pod
-    #[arg(long = "self", conflicts_with_all = ["file", "snapshot", "explain", "groups", "all", "baseline"])]
+    #[arg(long = "self", conflicts_with_all = ["file", "snapshot", "groups", "all", "baseline"])]
     is_self: bool,
     /// Write the audit, with --for, --told and --self what they show, as an HTML page to FILE too
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "baseline"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "baseline"])]
     report: Option<PathBuf>,
     #[command(flatten)]
     watch: watch::WatchArguments,
     #[command(flatten)]
     manifest: manifest::ManifestArguments,
     /// Write metrics to FILE as well, for the textfile collector of node_exporter; with --watch again and again
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "snapshot", "explain", "baseline", "is_self", "manifests"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "snapshot", "baseline", "is_self", "manifests"])]
     textfile: Option<PathBuf>,
     /// Print JSON
     #[arg(long, conflicts_with = "snapshot")]
@@ -147,9 +143,6 @@ impl AuditArguments {
 /// Judges a host or a snapshot, or compares it with something.
 pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
     arguments.check_fail_on()?;
-    if let Some(code) = &arguments.explain {
-        return explain(code);
-    }
     if let Some(options) = arguments.watch.options(arguments.length) {
         let root = root_at(&arguments.root)?;
         let textfile = arguments.textfile.as_deref();
@@ -238,16 +231,4 @@ fn show<T: serde::Serialize>(
     }
     output::data(&text(document));
     Ok(())
-}
-
-fn explain(code: &str) -> Result<Code, Error> {
-    let Some(rule) = assay_audit::find(code) else {
-        let codes: Vec<&str> = assay_audit::all().map(|rule| rule.code).collect();
-        let similar = closest(code, codes.iter().copied());
-        let hint = similar.map(|code| format!("did you mean `{code}`? ")).unwrap_or_default();
-        let known = codes.join(", ");
-        return Err(Error::usage(format!("unknown code `{code}`\n  hint: {hint}one of {known}")));
-    };
-    output::data(&assay_audit::explain(rule));
-    Ok(Code::Kept)
 }

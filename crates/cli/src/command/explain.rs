@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_session::{Code, Error, ExplainOptions, explain};
+use assay_session::{Code, Error, ExplainOptions, explain, explain_code, is_code};
 use clap::Args;
 
 use crate::observer::{Terminal, this_host};
@@ -14,12 +14,13 @@ use crate::shared_arguments::TrustArguments;
 /// Arguments of `assay explain`.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// Run folder
+    /// Run folder; or a code that Assay printed, such as `C-TAG-CAP`, `A-ANCESTOR` or `A0102`
+    #[arg(value_name = "RUN|CODE")]
     run: PathBuf,
     /// Explain this trial of the run, by its number [default: the smallest that failed]
     #[arg(long, value_name = "N")]
     trial: Option<usize>,
-    /// Maximum length of a repeat [default: 10s, or that of the run if shorter]
+    /// Maximum length of a repeat [default: 3s, or that of the run if shorter]
     #[arg(long, value_name = "DURATION", value_parser = repeat_length)]
     at_most: Option<Duration>,
     /// Number of rounds, in each of which every change and the unchanged trial run once; changes that
@@ -44,8 +45,14 @@ pub(crate) struct ExplainArguments {
 }
 
 /// Repeats the smallest failed trial, or the one that was asked for, with one change at a time,
-/// interleaved with the unchanged trial, and reports which change moved the error.
+/// interleaved with the unchanged trial, and reports which change moved the error. Of a code prints what it means.
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<Code, Error> {
+    if let Some(code) = arguments.run.to_str().filter(|text| is_code(text)) {
+        if !arguments.run.exists() {
+            output::data(&explain_code(code)?);
+            return Ok(Code::Kept);
+        }
+    }
     let options = ExplainOptions {
         trial: arguments.trial,
         at_most: arguments.at_most,

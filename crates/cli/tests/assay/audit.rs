@@ -129,10 +129,10 @@ fn a_snapshot_can_be_judged_elsewhere_and_anything_else_is_refused() {
 #[test]
 fn a_rule_is_explained_by_its_code() {
     let bench = Bench::aside();
-    let ended = bench.assay(["audit", "--explain", "a-ancestor"]);
+    let ended = bench.assay(["explain", "a-ancestor"]);
     ended.assert_code(0);
     assert!(ended.stdout.contains("effective_protection"), "{}", ended.stdout);
-    let ended = bench.assay(["audit", "--explain", "A-NONE"]);
+    let ended = bench.assay(["explain", "A-XYZXYZXYZ"]);
     ended.assert_code(2);
     assert!(ended.stderr.contains("A-SCHEDULER"), "{}", ended.stderr);
 }

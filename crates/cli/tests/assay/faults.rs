@@ -108,7 +108,7 @@ fn runs_that_cannot_be_explained_are_refused_before_the_host_is_changed() {
     };
     refused(&["explain", "absent"], &["No such file", "hint: "]);
     bench.run(&bench.write("study.toml", &cached().text()), &["--at-most", "2s"]).assert_code(3);
-    refused(&["explain", "run", "--only", "C-NOTHING"], &["`C-NOTHING`", "causes.md"]);
+    refused(&["explain", "run", "--only", "C-NOTHING"], &["`C-NOTHING`", "assay explain"]);
     bench.assert_host_is_as_before("after refusals");
 }
 

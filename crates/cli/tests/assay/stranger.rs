@@ -61,8 +61,8 @@ fn an_audit_of_what_is_no_snapshot_says_where_snapshots_come_from() {
     fs::create_dir(bench.path("run")).unwrap();
     fs::write(bench.path("run/manifest.json"), "{}").unwrap();
     refused(&bench, &["audit", "run"], &["a run is judged by `assay judge`"]);
-    refused(&bench, &["audit", "--explain", "a-ancester"], &["did you mean `A-ANCESTOR`?"]);
-    refused(&bench, &["audit", "--explain", "nosuch"], &["unknown code", "A-ALONE"]);
+    refused(&bench, &["explain", "a-ancester"], &["did you mean `A-ANCESTOR`?"]);
+    refused(&bench, &["explain", "c-nosuchcode"], &["unknown code", "A-ALONE"]);
     refused(&bench, &["audit", "--groups=/no/such"], &["has a group `/no/such`", "assay groups"]);
 }
 

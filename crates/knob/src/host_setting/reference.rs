@@ -7,11 +7,8 @@ use super::{HostSetting, SideEffect, host_settings};
 const HEAD: &str = "\
 # Settings of the host
 
-This page is generated from the table that is used for checking study files and for writing settings
-(`crates/knob/src/host_setting/table.rs`). `ASSAY_BLESS=1 cargo test -p assay-knob` updates it.
-
-A study sets them for the duration of each repeat (docs/study-file.md). Each is recorded in the ledger before it
-is changed, and its previous value is restored, even after SIGKILL (docs/safety.md).
+A study sets them for the duration of each repeat ([study file](../study-file.md)). Each is recorded in the ledger before it
+is changed, and its previous value is restored, even after SIGKILL ([safety](../safety.md)).
 
 Names that are not on this page are refused, even if the kernel has them: some settings cannot be restored
 (`kernel.modules_disabled`), some act when they are written (`vm.compact_memory`), some can make a machine unusable

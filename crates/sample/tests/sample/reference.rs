@@ -91,7 +91,7 @@ fn unit(source: &str, column: &str) -> &'static str {
 fn document() -> String {
     let columns = columns();
     let mut text = String::from(
-        "# Sources of samples\n\nMade from the program by `ASSAY_BLESS=1 cargo test -p assay-sample`. \
+        "# Sources of samples\n\n\
          How the numbers come about\nis in [sampling.md](../sampling.md). Every table has `time_ns` \
          and `subject` before these columns; a counter that\ncould not be read is null. For a \
          machine with one CPU and one node; others have a column for each.\n",

@@ -187,7 +187,7 @@ impl Changes {
             .collect();
         if matching.is_empty() && requested != PERMUTE {
             return Err(Error::usage(format!(
-                "unknown cause or change `{requested}`\n  hint: docs/reference/causes.md lists both"
+                "unknown cause or change `{requested}`\n  hint: `assay explain CODE` names the changes that test a cause"
             )));
         }
         for entry in matching {

@@ -21,7 +21,7 @@ use crate::parsers::duration_in;
 #[derive(Debug, Args)]
 pub(super) struct WatchArguments {
     /// Show changes of settings as they happen, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["file", "snapshot", "explain", "groups", "all", "baseline", "is_self", "report", "manifests"])]
+    #[arg(long, conflicts_with_all = ["file", "snapshot", "groups", "all", "baseline", "is_self", "report", "manifests"])]
     watch: bool,
     /// How often files are read again of which no write was reported [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = every, requires = "watch")]

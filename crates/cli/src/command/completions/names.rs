@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use assay_files::Dir;
-use assay_session::{StudyChoice, cause_names, load_regular};
+use assay_session::{StudyChoice, cause_names, codes, load_regular};
 use assay_study::{Factor, shipped};
 use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{
@@ -55,9 +55,9 @@ fn completer(command: &str, argument: &str) -> Option<Completer> {
         ("exec" | "blame", "set") => knobs,
         (_, "set") => factors,
         ("explain", "only") => causes,
-        ("audit", "explain") => rules,
         ("conform", "cases" | "arguments") | ("passport", "only") => cases,
-        ("judge" | "explain" | "report", "run")
+        ("explain", "run") => runs_and_codes,
+        ("judge" | "report", "run")
         | ("compare" | "export", "runs")
         | ("compare" | "run", "baseline")
         | ("export", "follow") => runs,
@@ -136,8 +136,12 @@ fn causes(current: &OsStr) -> Vec<CompletionCandidate> {
     beginning(current, cause_names().into_iter().map(|(name, about)| (name.to_owned(), about)))
 }
 
-fn rules(current: &OsStr) -> Vec<CompletionCandidate> {
-    beginning(current, assay_audit::all().map(|rule| (rule.code.to_owned(), rule.meaning)))
+fn runs_and_codes(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found = runs(current);
+    if !current.is_empty() {
+        found.extend(beginning(current, codes()));
+    }
+    found
 }
 
 fn cases(current: &OsStr) -> Vec<CompletionCandidate> {
@@ -197,7 +201,6 @@ mod tests {
             ("blame", "set"),
             ("explain", "only"),
             ("explain", "run"),
-            ("audit", "explain"),
             ("conform", "cases"),
             ("conform", "arguments"),
             ("passport", "only"),
@@ -250,7 +253,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_tables() {
-        assert_eq!(words(&rules(OsStr::new("A-ANC"))), ["A-ANCESTOR"]);
+        assert_eq!(words(&runs_and_codes(OsStr::new("A-ANC"))), ["A-ANCESTOR"]);
         assert_eq!(words(&knobs(OsStr::new("memory.hi"))), ["memory.high="]);
         assert!(words(&causes(OsStr::new("C-"))).len() > 20);
         assert!(words(&cases(OsStr::new("cpu/"))).len() > 3);

@@ -20,7 +20,7 @@ const ASKED: [(&[&str], &str); 12] = [
     (&["check", "own.toml", "--set", "load=50,"], "load=50,100"),
     (&["exec", "--set", "memory.hi"], "memory.high="),
     (&["explain", "runs/a", "--only", "C-REQ"], "C-REQUEST-POOL"),
-    (&["audit", "--explain", "A-ANC"], "A-ANCESTOR"),
+    (&["explain", "A-ANC"], "A-ANCESTOR"),
     (&["conform", "cpu/weights-div"], "cpu/weights-divide-a-saturated-cpu"),
     (&["judge", "runs/2026"], "runs/20260101T000000Z-a"),
 ];
