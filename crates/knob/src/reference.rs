@@ -43,7 +43,7 @@ shows how. `assay host` lists which of these files a host has, why it lacks the 
 --knobs-check` compares this table with a new group in every mounted hierarchy.
 
 - **kind**: a *setting* keeps what is written, and only settings are knobs of a study. A *reading* reports something. Writing triggers an *action*.
-  Files marked *delegatable* belong to the owner of a delegated subtree; all others need root, whoever owns the group.
+  Files marked *delegatable* belong to the owner of a delegated subtree; all others need root, even in a group with another owner.
 - **reads**: what the file reads in a new group; a dash if that depends on the host.
 - **since**: the first kernel that has the file under this name.
 - *root only*: only the root group has the file.

@@ -66,7 +66,10 @@ fn headings() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 fn diagnostic(code: &str) -> Option<String> {
     let section = DIAGNOSTICS.split("\n## ").skip(1).find(|section| section.starts_with(code))?;
-    Some(format!("{}\n", section.trim_end().replace("**Remedy.**", "Remedy:")))
+    Some(format!(
+        "{}\n",
+        section.trim_end().replace("**Remedy.**", "Remedy:").replace("*Warning.*", "Warning:")
+    ))
 }
 
 #[cfg(test)]
