@@ -45,7 +45,7 @@ part misplaced place numa-misplaced --repeats 1 --at-most 2s
 part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
     --set "memory=first touch,interleave:0-1,bind:1" --repeats 1 --at-most 4s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
-    --repeats 8 --at-most 4s
+    --repeats 2 --at-most 4s
 part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
     --repeats 1 --at-most 3s
 iocost() { # the parameters of a disk of known speed, written to the kernel for the proof
@@ -240,13 +240,13 @@ fn flags_of_a_program_that_sees_one_node_are_reported_to_have_no_effect() {
         let judgement = promise(trial, "copy.nodes_seen");
         // A busy guest ends a repeat before stressapptest prints its nodes.
         let counted = judgement["errors"].as_array().map_or(0, Vec::len);
-        if counted < 8 {
+        if counted < 2 {
             return skip(
                 "flags in a guest",
                 &format!("the guest was too slow: {}", judgement["reason"]),
             );
         }
-        assert_eq!(judgement["verdict"], "broken", "{judgement:#}");
+        assert_eq!(verdict(judgement), "broken", "{judgement:#}");
         assert_eq!(codes(judgement), ["C-PLACE-BLIND"], "{judgement:#}");
         let pages = promise(trial, "pages");
         assert_eq!(pages["was"]["verdict"], "kept", "{trial:#}");
