@@ -7,6 +7,7 @@ mod features;
 mod layers;
 mod links;
 mod manifests;
+mod pages;
 mod promises;
 mod sources;
 mod supply;
