@@ -49,7 +49,7 @@ pub use text::fleet::{hosts_text as fleet_hosts_text, render as fleet_text};
 pub use text::iocost::render as iocost_text;
 pub use text::passport::render as passport_text;
 pub use text::tuning::render as tuning_text;
-pub use text::{judgement_only as judgement_text, render as text};
+pub use text::{judgement_only as judgement_text, render as text, wrapped};
 pub use wording::promise as promise_words;
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.

@@ -66,8 +66,9 @@ pub fn render(manifest: &Manifest, judgement: &Judgement, width: usize, color: b
     joined(&lines)
 }
 
-/// Wraps a text between words.
-pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
+/// Wraps a text between words; further lines are indented.
+#[must_use]
+pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     wrap(text, width.max(MIN_WIDTH), indent)
 }
 

@@ -44,14 +44,19 @@ pub(crate) struct ExplainArguments {
     json: bool,
 }
 
+/// Columns of running text.
+const READABLE: usize = 100;
+
 /// Repeats the smallest failed trial, or the one that was asked for, with one change at a time,
 /// interleaved with the unchanged trial, and reports which change moved the error. Of a code prints what it means.
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<Code, Error> {
-    if let Some(code) = arguments.run.to_str().filter(|text| is_code(text)) {
-        if !arguments.run.exists() {
-            output::data(&explain_code(code)?);
-            return Ok(Code::Kept);
-        }
+    let code = arguments.run.to_str().filter(|text| is_code(text) && !arguments.run.exists());
+    if let Some(code) = code {
+        let text = explain_code(code)?;
+        let width = output::width().min(READABLE);
+        let lines = text.lines().flat_map(|line| assay_report::wrapped(line, width, "    "));
+        output::data(&lines.collect::<Vec<_>>().join("\n"));
+        return Ok(Code::Kept);
     }
     let options = ExplainOptions {
         trial: arguments.trial,
