@@ -168,7 +168,7 @@ mod tests {
         let audit = audit(&snapshot);
         let codes: Vec<&str> = audit.findings.iter().map(|finding| finding.code).collect();
         assert_eq!(codes, ["A-ABOVE-HOST", "A-IDLE"]);
-        assert!(audit.has(Class::CannotAct) && audit.groups == 3 && audit.with_settings == 2);
+        assert!(audit.has(Class::NoEffect) && audit.groups == 3 && audit.with_settings == 2);
         assert!(audit.findings.iter().all(|finding| !finding.readings.is_empty()));
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// The setting has no effect: proven from files alone.
-    CannotAct,
+    NoEffect,
     /// It has less effect than its number says.
     Weakened,
     /// The number does not mean what it seems to.
@@ -22,7 +22,7 @@ pub enum Class {
 impl Class {
     /// Every class with its word on the command line and its heading.
     pub const ALL: [(&str, Self, &str); 5] = [
-        ("cannot-act", Self::CannotAct, "CANNOT ACT"),
+        ("no-effect", Self::NoEffect, "NO EFFECT"),
         ("weakened", Self::Weakened, "WEAKENED"),
         ("means-else", Self::MeansElse, "MEANS SOMETHING ELSE"),
         ("risk", Self::Risk, "RISK"),

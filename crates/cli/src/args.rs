@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Exec(command::exec::ExecArguments),
     /// Record what a command, process or group does, without a study
     Sample(command::sample::SampleArguments),
-    /// Find settings of this host's groups that cannot act
+    /// Find settings of this host's groups that have no effect
     ///
     /// Weights that no scheduler reads, protection that a group above cancels, limits that another reaches
     /// first, numbers that were translated. Nothing is started or changed.

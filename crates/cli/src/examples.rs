@@ -96,7 +96,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "audit",
         &[
-            ("assay audit", "settings of this host that cannot act"),
+            ("assay audit", "settings of this host without effect"),
             ("assay audit --snapshot host.json", "write a snapshot, to audit elsewhere"),
             ("assay audit --baseline host.json --fail-on drift", "what changed since"),
             ("assay audit --for 60s", "what groups got while they contended"),

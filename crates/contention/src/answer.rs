@@ -1,4 +1,4 @@
-//! The answer about the levels: what each group was told and got while siblings contended.
+//! The answer about the levels: what was configured for each group and what it got while siblings contended.
 
 use std::collections::BTreeMap;
 

@@ -86,7 +86,7 @@ struct DiskMember {
     bytes: f64,
 }
 
-/// What the groups of a disk were told and got.
+/// What was configured for the groups of a disk, and what they got.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DiskDivision {
     /// The kernel's name of the disk.

@@ -16,7 +16,7 @@ const MOST: usize = 12;
 #[must_use]
 pub fn text(found: &Contention, all: bool) -> String {
     let mut page = format!(
-        "\nTOLD AND GOT, while siblings contended; {:.1} s in cells of {} ms\n",
+        "\nCONFIGURED AND ACTUAL, while siblings contended; {:.1} s in cells of {} ms\n",
         found.seconds, found.cell_ms
     );
     if let Some(why) = found.cpu.reason() {

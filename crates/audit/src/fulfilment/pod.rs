@@ -105,7 +105,7 @@ fn not_known(amounts: &PodAmounts, config: Option<&KubeletConfig>) -> Vec<String
     let mut lines = Vec::new();
     if config.is_none() && amounts.qos != Qos::BestEffort {
         let what = "memory.min, memory.low and memory.high depend on the kubelet's MemoryQoS: give its configuration \
-                    by another --told";
+                    by another --manifest";
         lines.push(what.to_owned());
     }
     lines

@@ -7,7 +7,7 @@ use crate::settings::is_set;
 pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-CPUSET-EMPTY",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`cpuset.cpus` is set, and has no CPU in common with `cpuset.cpus.effective` of the group above, nor with its own, \
                     as that of a valid partition has",
         versions: "v2",
@@ -18,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         code: "A-PARTITION-INVALID",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`cpuset.cpus.partition` contains `invalid`",
         versions: "v2, Linux 5.0",
         meaning: "its CPUs are not its own: others may run on them",

@@ -11,7 +11,7 @@ use crate::value::{device_lines, field};
 pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-LATENCY-STACKED",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`io.latency` has a line for a device with `slaves` and no scheduler of its own (not multipath)",
         versions: "v2, Linux 4.19",
         meaning: "the kernel accepts the target and never acts on it",

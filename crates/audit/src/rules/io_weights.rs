@@ -16,7 +16,7 @@ const BFQ_FILES: [&str; 3] = ["io.bfq.weight", "blkio.bfq.weight", "blkio.bfq.we
 pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-SCHEDULER",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`io.bfq.weight` or `blkio.bfq.weight` is set, and `[bfq]` does not stand in \
                     `queue/scheduler` of a disk that the group uses; where its disks cannot be seen, of no disk at all",
         versions: "v1 and v2, Linux 4.12",
@@ -27,7 +27,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         code: "A-IOCOST-OFF",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`io.weight` is set, `io.bfq.weight` is not, and `io.cost.qos` of the root has no line with \
                     `enable=1` for a disk that the group uses, which is not under bfq either; not in a container, which does not \
                     see the root",
@@ -39,7 +39,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         code: "A-WRONG-FILE",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "one of `io.weight` and `io.bfq.weight` is set, and the disk is divided by the mechanism \
                     that reads the other",
         versions: "v2, Linux 5.4",
@@ -50,7 +50,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         code: "A-STACKED",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "a weight of I/O is set, the group uses a device with `slaves` and no scheduler of its own (LVM, md, dm-crypt, not \
                     multipath), and a disk below is divided neither by bfq nor by io.cost",
         versions: "all",

@@ -13,7 +13,7 @@ use crate::worth;
 pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-SCHED-EXT",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`/sys/kernel/sched_ext/state` is `enabled`, `switch_all` is 1, and the scheduler in `root/ops` is not \
                     known to implement weights of groups",
         versions: "Linux 6.12",

@@ -10,7 +10,7 @@ use crate::value::{Bound, bandwidth, bound};
 pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-ABOVE-ANCESTOR",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "a limit (`memory.max`, `memory.swap.max`, `pids.max`) is above that of a group above, where on v1 `memory.use_hierarchy` \
                     is not 0 in between; or `cpu.max` is not below what a group above can give in one period: its quota for each of its \
                     periods that the period of the group can touch (twice where both are equal), and its burst",
@@ -25,7 +25,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         code: "A-ABOVE-HOST",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`cpu.max` allows more CPUs than the group may run on, or `memory.max` is not below `MemTotal`; in a \
                     container it must be above, since an equal one may be what lxcfs shows as `MemTotal`",
         versions: "all",
@@ -72,7 +72,7 @@ fn number_above(node: Node, file: &str) -> Option<Found> {
         _ => amount(number),
     };
     let sentence = format!(
-        "{file} {} cannot act: {} above it has {}",
+        "{file} {} has no effect: {} above it has {}",
         shown(own),
         above.path(),
         shown(tightest)
@@ -97,7 +97,7 @@ fn quota_above(node: Node) -> Option<Found> {
     let most = node.ancestors().filter_map(|above| Some((most_in(period, above)?, above)));
     let (most, above) = most.min_by_key(|(most, _)| *most)?;
     let sentence = format!(
-        "cpu.max ({} CPUs) cannot act: {} above it has {}",
+        "cpu.max ({} CPUs) has no effect: {} above it has {}",
         cpus(own_cpus(node)?),
         above.path(),
         cpus(own_cpus(above)?)
@@ -133,7 +133,8 @@ fn more_than_the_cpus(host: &Host, node: Node) -> Option<Found> {
     };
     let nearest = std::iter::once(node).chain(node.ancestors()).find_map(allowed_cpus);
     let (number, reading) = nearest.or_else(online)?;
-    let sentence = format!("{file} ({} CPUs) cannot act: the group may run on {number}", cpus(own));
+    let sentence =
+        format!("{file} ({} CPUs) has no effect: the group may run on {number}", cpus(own));
     (own > number as f64).then(|| Found::new(node, &[file], sentence).and(reading))
 }
 
@@ -159,7 +160,8 @@ fn more_than_the_memory(host: &Host, node: Node) -> Option<Found> {
     let file =
         ["memory.max", "memory.limit_in_bytes"].into_iter().find(|file| is_set(node, file))?;
     let own = limit_of(node, file)?;
-    let sentence = format!("{file} {} cannot act: the machine has {}", amount(own), amount(memory));
+    let sentence =
+        format!("{file} {} has no effect: the machine has {}", amount(own), amount(memory));
     let reading = Reading::new("/proc/meminfo", format!("MemTotal: {} kB", memory / 1024));
     // What /proc/meminfo of a container calls the memory of the machine may be this very limit.
     let most = if node.tree.hierarchy.is_whole { memory } else { memory.saturating_add(1) };
@@ -184,9 +186,9 @@ mod tests {
     #[test]
     fn a_limit_above_that_of_a_group_above_cannot_act() {
         let cpu = below("cpu.max", "200000 100000", "400000 100000").only("A-ABOVE-ANCESTOR");
-        assert_eq!(cpu.sentence, "cpu.max (4 CPUs) cannot act: /p above it has 2");
+        assert_eq!(cpu.sentence, "cpu.max (4 CPUs) has no effect: /p above it has 2");
         let memory = below("memory.max", "1048576", "2097152").only("A-ABOVE-ANCESTOR");
-        assert_eq!(memory.sentence, "memory.max 2 MiB cannot act: /p above it has 1 MiB");
+        assert_eq!(memory.sentence, "memory.max 2 MiB has no effect: /p above it has 1 MiB");
         below("pids.max", "10", "11").only("A-ABOVE-ANCESTOR");
         below("cpu.max", "20000 100000", "40000 10000").only("A-ABOVE-ANCESTOR");
         let burst = |own: &str| {
@@ -233,7 +235,7 @@ mod tests {
             Fake::v2().group("/g", &[("cpu.max", quota), ("cpuset.cpus.effective", "0-3")])
         };
         let found = host("450000 100000").only("A-ABOVE-HOST");
-        assert_eq!(found.sentence, "cpu.max (4.5 CPUs) cannot act: the group may run on 4");
+        assert_eq!(found.sentence, "cpu.max (4.5 CPUs) has no effect: the group may run on 4");
         host("400000 100000").silent("A-ABOVE-HOST");
         host("350000 100000").silent("A-ABOVE-HOST");
         let v1 = |quota: &str| {

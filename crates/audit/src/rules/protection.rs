@@ -12,7 +12,7 @@ use crate::value::{Bound, bound};
 pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-ANCESTOR",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`memory.min` or `memory.low` is set, and 0 stands in the same file of a group above, \
                     which `memory_recursiveprot` gives no part of its parent's either",
         versions: "v2",
@@ -34,7 +34,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         code: "A-CROSSED",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`memory.high` is not below `memory.max`",
         versions: "v2",
         meaning: "`memory.max` is reached first, and `memory.high` never",

@@ -45,7 +45,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         code: "A-THREADED",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "`cgroup.type` is `domain invalid`, and the group has settings",
         versions: "v2, Linux 4.14",
         meaning: "beside or below threaded groups only threaded ones can hold anything",

@@ -9,7 +9,7 @@ use crate::tree::Node;
 pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-V1-SIDE",
-        class: Class::CannotAct,
+        class: Class::NoEffect,
         condition: "the files of a unit set what systemd writes on cgroup2 only (`MemoryMin=`, `MemoryLow=`, `MemoryHigh=`, \
                     `MemorySwapMax=`, `MemoryZSwapMax=`, `AllowedCPUs=`, `AllowedMemoryNodes=`, `IOReadIOPSMax=`, `IOWriteIOPSMax=`) \
                     to something else than a new group has, and its controller is on a v1 hierarchy",

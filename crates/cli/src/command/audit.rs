@@ -40,7 +40,7 @@ pub(crate) struct AuditArguments {
           conflicts_with_all = ["snapshot", "groups", "baseline", "is_self", "manifests"])]
     length: Option<Duration>,
     /// End with 1 if anything of this class or of one that matters more was found; `broken`: by what --for saw;
-    /// with --baseline, --watch and --told `drift`: if anything differs, or what --told asks for has no group
+    /// with --baseline, --watch and --manifest `drift`: if anything differs, or what --manifest asks for has no group
     #[arg(long, value_name = "CLASS", value_parser = fail_on, conflicts_with_all = ["snapshot"])]
     fail_on: Option<FailOn>,
     /// Show every finding and every group, not the first of each kind
@@ -56,7 +56,7 @@ pub(crate) struct AuditArguments {
     /// Show what this process sees of its own groups: from inside a container, job or pod
     #[arg(long = "self", conflicts_with_all = ["file", "snapshot", "groups", "all", "baseline"])]
     is_self: bool,
-    /// Write the audit, with --for, --told and --self what they show, as an HTML page to FILE too
+    /// Write the audit, with --for, --manifest and --self what they show, as an HTML page to FILE too
     #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "baseline"])]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -117,10 +117,10 @@ impl AuditArguments {
     fn check_fail_on(&self) -> Result<(), Error> {
         let compares = self.compares();
         let wrong = match self.fail_on {
-            Some(FailOn::Drift) if !compares => "`drift` needs --baseline, --watch or --told",
+            Some(FailOn::Drift) if !compares => "`drift` needs --baseline, --watch or --manifest",
             Some(FailOn::Broken) if self.length.is_none() || compares => "`broken` needs --for 60s",
             Some(FailOn::Found(_)) if compares || self.is_self => {
-                "a class needs an audit; with --baseline, --watch and --told it is `drift`"
+                "a class needs an audit; with --baseline, --watch and --manifest it is `drift`"
             }
             _ => return Ok(()),
         };

@@ -48,7 +48,7 @@ fn an_audit_writes_starts_and_signals_nothing() {
     for options in [
         &[][..],
         &["--baseline", "before.json"],
-        &["--told", "none.service"],
+        &["--manifest", "none.service"],
         &["--self"],
         &["--watch", "--for", "1s"],
     ] {
@@ -275,7 +275,7 @@ fn a_change_is_found_since_a_snapshot_and_while_it_happens_with_its_writer() {
     bench.write("w.service", "[Service]\nCPUWeight=200\n");
     let path = group.path();
     let held_against =
-        ["audit", "--told", "w.service", "--group", path.as_str(), "--fail-on", "drift"];
+        ["audit", "--manifest", "w.service", "--group", path.as_str(), "--fail-on", "drift"];
     bench.assay(held_against).assert_code(1);
     group.set(if group.file() == "cpu.shares" { "2048" } else { "200" });
     let ended = bench.assay(held_against);
@@ -302,7 +302,7 @@ fn a_page_of_an_audit_loads_nothing_and_escapes_names() {
 fn manifests_and_the_own_groups_have_a_page_too() {
     let bench = Bench::aside();
     bench.write("none.service", "[Service]\nCPUWeight=200 <b>\n");
-    bench.assay(["audit", "--told", "none.service", "--report", "told.html"]).assert_code(0);
+    bench.assay(["audit", "--manifest", "none.service", "--report", "told.html"]).assert_code(0);
     bench.assay(["audit", "--self", "--report", "self.html"]).assert_code(0);
     for (file, says) in [("told.html", "unit none.service"), ("self.html", "This process is in")] {
         let page = fs::read_to_string(bench.path(file)).unwrap();
@@ -316,12 +316,12 @@ fn options_that_do_not_fit_together_are_refused() {
     let bench = Bench::aside();
     for options in [
         &["--fail-on", "drift"][..],
-        &["--watch", "--fail-on", "cannot-act"],
+        &["--watch", "--fail-on", "no-effect"],
         &["--every", "1s"],
         &["--self", "--textfile", "assay.prom"],
         &["--group", "/a"],
         &["--baseline", "a", "--watch"],
-        &["--told", "no-such-file.yaml"],
+        &["--manifest", "no-such-file.yaml"],
         &["--baseline", "no-such-file.json"],
     ] {
         bench.assay([&["audit"], options].concat()).assert_code(2);

@@ -129,10 +129,10 @@ fn documents_of_an_audit_follow_their_schemas() {
         before = snapshot;
     }
     bench.write("w.service", "[Service]\nCPUWeight=300\nMemoryMax=1G\nTasksMax=%i\n");
-    let manifest = ["audit", "--told", "w.service", "--group", "/", "--json"];
-    documents.printed("audit-told", &manifest, &[0]);
+    let manifest = ["audit", "--manifest", "w.service", "--group", "/", "--json"];
+    documents.printed("audit-manifest", &manifest, &[0]);
     documents.printed("audit-watch", &["audit", "--watch", "--for", "1s", "--json"], &[0]);
-    documents.assert_follow(&["audit", "audit-drift", "audit-told", "audit-watch"]);
+    documents.assert_follow(&["audit", "audit-drift", "audit-manifest", "audit-watch"]);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn an_audit_of_what_is_no_snapshot_says_where_snapshots_come_from() {
     refused(&bench, &["audit", "."], &["Is a directory", snapshot]);
     bench.write("study.toml", "title = \"x\"\n");
     refused(&bench, &["audit", "study.toml"], &["cannot use study.toml", snapshot]);
-    refused(&bench, &["audit", "--told", "study.toml"], &["cannot use study.toml", "a Pod"]);
+    refused(&bench, &["audit", "--manifest", "study.toml"], &["cannot use study.toml", "a Pod"]);
     fs::create_dir(bench.path("run")).unwrap();
     fs::write(bench.path("run/manifest.json"), "{}").unwrap();
     refused(&bench, &["audit", "run"], &["a run is judged by `assay judge`"]);
@@ -94,7 +94,7 @@ fn options_for_other_cases_are_refused_and_not_ignored() {
 fn whom_a_manifest_means_and_who_is_not_there_fails_a_job() {
     let bench = Bench::aside();
     bench.write("assay-absent.service", "[Service]\nCPUWeight=200\n");
-    let compared = ["audit", "--told", "assay-absent.service"];
+    let compared = ["audit", "--manifest", "assay-absent.service"];
     let fails = ["--fail-on", "drift"];
     let typo = [&compared[..], &["--unit", "assay-typo.service"], &fails].concat();
     refused(&bench, &typo, &["a group of unit assay-typo.service was not found", "hint: "]);
@@ -122,5 +122,5 @@ fn a_configuration_alone_asks_for_no_group() {
         "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n",
     );
     let says = ["kubelet.yaml: it asks for no group alone", "hint: "];
-    refused(&bench, &["audit", "--told", "kubelet.yaml"], &says);
+    refused(&bench, &["audit", "--manifest", "kubelet.yaml"], &says);
 }

@@ -44,7 +44,7 @@ fn an_audit_writes_its_findings_and_names_no_group() {
     let file = bench.path("assay.prom");
     let text = fs::read_to_string(&file).unwrap();
     assert!(value(&text, "assay_audit_groups") > 0.0);
-    assert!(text.contains("assay_audit_findings{rule=\"A-SCHEDULER\",class=\"cannot-act\"} "));
+    assert!(text.contains("assay_audit_findings{rule=\"A-SCHEDULER\",class=\"no-effect\"} "));
     assert!(!text.contains("assay_watch"), "{text}");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o444, 0o444, "the collector's");
     let ended =

@@ -14,8 +14,9 @@ pub(super) fn sections(found: &Contention) -> Vec<Section> {
 }
 
 fn divided(found: &Contention) -> Section {
-    let mut section = Section::new("told-and-got", "Told and got, while siblings contended")
-        .text(format!("Watched for {:.1} s, in cells of {} ms.", found.seconds, found.cell_ms));
+    let mut section =
+        Section::new("configured-and-actual", "Configured and actual, while siblings contended")
+            .text(format!("Watched for {:.1} s, in cells of {} ms.", found.seconds, found.cell_ms));
     if let Some(why) = found.cpu.reason() {
         section = section
             .text(format!("CPU: not decided: who wanted a CPU cannot be seen without eBPF: {why}"));

@@ -1,4 +1,4 @@
-//! The page of `--told`: what a manifest asked for, against what stands in files.
+//! The page of `--manifest`: what a manifest asked for, against what stands in files.
 
 use assay_audit::{Fulfilment, Row, Standing, Told};
 
@@ -17,7 +17,7 @@ pub fn html(answer: &Told) -> Result<String, Error> {
         |is: fn(&Standing) -> bool| rows().filter(|row| is(&row.standing)).count().to_string();
     let missing = answer.fulfilments.iter().filter(|one| one.not_found.is_some()).count();
     Sections {
-        command: "assay audit --told",
+        command: "assay audit --manifest",
         host: known(&answer.host),
         taken_at: &answer.taken_at,
         question: "What manifests asked for, and what stands in the files of the groups that got it.",

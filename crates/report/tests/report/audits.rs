@@ -97,7 +97,7 @@ fn a_watched_host_has_what_its_groups_got_beside_what_was_found() {
     assert_is_page(&page);
     let texts = [
         "A-OUTWEIGHED",
-        "Told and got, while siblings contended",
+        "Configured and actual, while siblings contended",
         "CPU below /: broken; contended 41.3 of 60 s, 3.1 % of it to others",
         "<td class=\"n\">51.2 %</td>",
         "a note",
@@ -110,7 +110,7 @@ fn a_watched_host_has_what_its_groups_got_beside_what_was_found() {
     ];
     assert_has(&page, &texts);
     let page = audit_html(&audited(), None).unwrap();
-    assert!(!page.contains("Told and got"), "{page}");
+    assert!(!page.contains("Configured and actual"), "{page}");
 }
 
 #[test]

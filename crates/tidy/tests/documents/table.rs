@@ -32,7 +32,7 @@ pub(crate) const DOCUMENTS: [Document; 35] = [
     document("audit-drift", "audit::Drift", "`assay audit --baseline FILE --json`"),
     document("audit-self", "audit::Own", "`assay audit --self --json`"),
     document("audit-snapshot", "audit::Snapshot", "`assay audit --snapshot FILE`"),
-    document("audit-told", "audit::Told", "`assay audit --told FILE --json`"),
+    document("audit-manifest", "audit::Told", "`assay audit --manifest FILE --json`"),
     document("audit-watch", "cli::Line", "each line of `assay audit --watch --json`"),
     document("blame", "cli::Document", "`assay blame --json`"),
     document("compare", "verdict::RunComparison", "`assay compare --json`, compare.json"),

@@ -1,4 +1,4 @@
-//! `assay audit --told`: what a manifest asked for, against what stands in files.
+//! `assay audit --manifest`: what a manifest asked for, against what stands in files.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use clap::Args;
 pub(super) struct ManifestArguments {
     /// Compare with what FILE asked for: a Pod, a unit of systemd, a compose file; may be repeated, for a
     /// KubeletConfiguration and drop-ins
-    #[arg(long = "told", value_name = "FILE", conflicts_with_all = ["snapshot", "groups", "all", "baseline", "is_self"])]
+    #[arg(long = "manifest", value_name = "FILE", conflicts_with_all = ["snapshot", "groups", "all", "baseline", "is_self"])]
     manifests: Vec<PathBuf>,
     /// The group that the manifest is about, where its path does not tell; a path below the mounts
     #[arg(long, value_name = "PATH", requires = "manifests", conflicts_with_all = ["unit", "container", "pod"])]
@@ -50,7 +50,7 @@ impl ManifestArguments {
         let manifest = read_manifest(&self.manifests)?;
         let place = self.place();
         let fulfilment = fulfilment(&manifest, place.as_ref(), snapshot)
-            .map_err(|why| Error::usage(format!("--told: {why}")))?;
+            .map_err(|why| Error::usage(format!("--manifest: {why}")))?;
         if let Some(file) = report {
             write_manifest_report(file, &fulfilment)?;
         }

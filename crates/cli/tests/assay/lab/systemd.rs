@@ -9,7 +9,7 @@ use super::guest::on_v2;
 pub(super) const SYSTEMD: &str = r#"
 if [ -x /lib/systemd/systemd ]; then
     part systemd sh "$scripts/lab/systemd" "$assay" audit --json
-    part unit "$assay" audit --told /run/systemd/system/shop.service --json
+    part unit "$assay" audit --manifest /run/systemd/system/shop.service --json
 fi
 "#;
 
