@@ -32,7 +32,7 @@ pub fn explain_code(code: &str) -> Result<String, Error> {
     let text = cause_entry(&code)
         .map(cause_text)
         .or_else(|| assay_audit::find(&code).map(assay_audit::explain))
-        .or_else(|| KNOWN.iter().find(|known| known.code == code).map(|known| known.to_string()))
+        .or_else(|| KNOWN.iter().find(|known| known.code == code).map(ToString::to_string))
         .or_else(|| diagnostic(&code));
     text.ok_or_else(|| {
         let all = codes();
