@@ -205,7 +205,13 @@ fn an_interrupted_watch_still_answers() {
     let Some(bench) = Bench::with(test, &[Need::Controller("cpu")]) else { return };
     let mut command = bench.program();
     command.args(["audit", "--for", "600s"]);
-    let run = Running::start(command, bench.folder(), bench.out());
+    let mut run = Running::start(command, bench.folder(), bench.out());
+    run.wait_until("it catches signals", |run| {
+        let path = format!("/proc/{}/status", run.pid().as_raw_nonzero());
+        let status = std::fs::read_to_string(path).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 2 != 0
+    });
     std::thread::sleep(Duration::from_secs(2));
     run.signal(rustix::process::Signal::INT);
     let ended = run.end(Duration::from_secs(60));

@@ -207,7 +207,7 @@ impl Kills {
     /// planned rounds and is then tried again.
     fn goes_on(&self) -> bool {
         let is_enough = self.killed() >= self.target && self.draw.missing().is_empty();
-        !is_enough && self.rounds < 3 * self.target + 15
+        !is_enough && self.rounds < 3 * self.target + 60
     }
 
     /// One kill, unless there were enough or the work ended before, and a restore.
