@@ -208,7 +208,7 @@ fn an_interrupted_watch_still_answers() {
     let mut run = Running::start(command, bench.folder(), bench.out());
     run.wait_until("it catches signals", |run| {
         let path = format!("/proc/{}/status", run.pid().as_raw_nonzero());
-        let status = std::fs::read_to_string(path).unwrap();
+        let status = fs::read_to_string(path).unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
         u64::from_str_radix(caught.trim(), 16).unwrap() & 2 != 0
     });
