@@ -134,8 +134,14 @@ impl Fault {
         let explains = outcome.verdict == "void" || promise["was"]["verdict"] == "broken";
         if self.named(&outcome) == Named::No && explains {
             let out = run.with_extension("explained");
-            let arguments =
-                ["explain".as_ref(), run.as_os_str(), "--out".as_ref(), out.as_os_str()];
+            let arguments = [
+                "explain".as_ref(),
+                run.as_os_str(),
+                "--at-most".as_ref(),
+                "6s".as_ref(),
+                "--out".as_ref(),
+                out.as_os_str(),
+            ];
             let folder = run.parent().unwrap_or(run);
             Self { hand: Perturbation::None, ..self.clone() }
                 .call(assay, &arguments, folder, &out, stop)?;
