@@ -1,7 +1,7 @@
 //! What a live host's control groups were set to, against what can act: a pure function of a snapshot.
 //!
 //! [`Snapshot`] holds the raw texts of files, taken by `session` or read from a file; the rules of
-//! the table find settings without effect, mean something else or are weakened; [`audit`] applies them
+//! the table find settings that have no effect, mean something else or are weakened; [`audit`] applies them
 //! all. Nothing here performs I/O.
 
 pub mod conversion;

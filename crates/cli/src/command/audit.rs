@@ -29,7 +29,7 @@ pub(crate) struct AuditArguments {
     #[arg(value_name = "SNAPSHOT", conflicts_with = "snapshot")]
     file: Option<PathBuf>,
     /// Audit the host whose root is mounted at DIR, as in a container that was started with `--pid host -v /:/host:ro`
-    #[arg(long, value_name = "DIR", default_value = "/", conflicts_with_all = ["file"])]
+    #[arg(long, value_name = "DIR", default_value = "/", conflicts_with = "file")]
     root: PathBuf,
     /// Write a snapshot of this host to FILE, and judge nothing
     #[arg(long, value_name = "FILE")]
@@ -41,10 +41,10 @@ pub(crate) struct AuditArguments {
     length: Option<Duration>,
     /// End with 1 if anything of this class or of one that matters more was found; `broken`: by what --for saw;
     /// with --baseline, --watch and --manifest `drift`: if anything differs, or what --manifest asks for has no group
-    #[arg(long, value_name = "CLASS", value_parser = fail_on, conflicts_with_all = ["snapshot"])]
+    #[arg(long, value_name = "CLASS", value_parser = fail_on, conflicts_with = "snapshot")]
     fail_on: Option<FailOn>,
     /// Show every finding and every group, not the first of each kind
-    #[arg(long, conflicts_with_all = ["snapshot"])]
+    #[arg(long, conflicts_with = "snapshot")]
     all: bool,
     /// Show the limits that hold for each group, by itself, the groups above and the machine; with `=PATH` of one and those below
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "/",
