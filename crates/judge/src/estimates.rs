@@ -1,43 +1,61 @@
-//! All statistics of a promise whose data is available.
+//! A promise about sampled counters: its data, and the means of its starts with their bounds.
 
+use assay_run_folder::EveryRecord;
 use assay_stats::rule::{self, Estimate, Fraction, Starts};
 use assay_stats::spans::{self, Spans};
-use assay_stats::start::Start;
+use assay_stats::start::{Quantity, Start};
+use assay_stats::{Grid, jain};
+use assay_terms::Side;
 use assay_verdict::wording::percent;
-use assay_verdict::{Interval, Observation, SpansJudgement, Verdict, WorstSpan};
+use assay_verdict::{GroupJudgement, Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 
 use crate::decide::Deviation;
 use crate::expected::Expected;
-use crate::promise_data::{Observed, PromiseData};
+
+/// The promise and its data.
+pub(crate) struct PromiseData<'a> {
+    /// Names of the groups, in the order of the study, with the promised share or rate of each.
+    pub(crate) groups: Vec<(String, Expected)>,
+    pub(crate) quantity: Quantity,
+    /// The least amount that is served at once.
+    pub(crate) unit: f64,
+    pub(crate) side: Side,
+    /// The margin.
+    pub(crate) within: f64,
+    /// The part of the errors that the bounds may spend.
+    pub(crate) part: f64,
+    /// Spans in which the promise should hold.
+    pub(crate) every: Option<EveryRecord>,
+    pub(crate) repeats: Vec<Observed<'a>>,
+}
+
+/// One measure in one repeat.
+#[derive(Clone, Copy)]
+pub(crate) struct Observed<'a> {
+    /// Number of the repeat, from 1.
+    pub(crate) number: usize,
+    /// All observed data.
+    pub(crate) observed: &'a Grid,
+    /// The judged window.
+    pub(crate) judged: &'a Grid,
+}
 
 /// The numbers of one promise.
 pub(crate) struct Estimates {
-    /// Names, in the order of the study.
-    pub(crate) names: Vec<String>,
-    /// Promised share or rate of each group.
-    pub(crate) expected: Vec<Expected>,
-    /// The mean of the starts, with its bounds.
-    pub(crate) seen: Vec<Estimate>,
-    /// Distances from the promise.
+    /// Each group with its own verdict: its share or rate is the mean of the starts.
+    pub(crate) groups: Vec<GroupJudgement>,
+    /// Their distances from the promise.
     pub(crate) deviations: Vec<Deviation>,
     /// The largest error of any group in each repeat.
     pub(crate) errors: Vec<f64>,
-    /// The measure per second, by group.
-    pub(crate) rates: Vec<f64>,
     /// Seconds of window over all repeats.
     pub(crate) window_s: f64,
     /// Number of repeats.
     pub(crate) repeats: usize,
     /// Observation over all seconds; `None` without groups.
     pub(crate) was: Option<Observation>,
-    /// The same by group.
-    pub(crate) facts: Vec<f64>,
-    /// The span in which each group was furthest off.
-    pub(crate) worst_spans: Vec<Option<WorstSpan>>,
     /// Result of a promise about spans.
     pub(crate) spans: Option<SpansJudgement>,
-    /// Verdicts on each group's spans; empty without a promise about spans.
-    pub(crate) span_verdicts: Vec<Verdict>,
 }
 
 /// The verdict of a fraction of starts.
@@ -49,17 +67,69 @@ pub(crate) fn of_fraction(starts: Starts, part: f64) -> Verdict {
     }
 }
 
+/// One group by its mean, and its distance from the promise.
+pub(crate) fn group(
+    name: &str,
+    expected: Expected,
+    seen: &Estimate,
+    (side, within): (Side, f64),
+) -> (GroupJudgement, Deviation) {
+    let deviation = Deviation::new(seen, expected.share, side);
+    let judged = GroupJudgement {
+        name: name.to_owned(),
+        knob: expected.knob,
+        expected_share: expected.share,
+        share_by_weight: expected.by_weight,
+        share: seen.value,
+        low: seen.low,
+        high: seen.high,
+        verdict: deviation.verdict(within),
+        ..GroupJudgement::default()
+    };
+    (judged, deviation)
+}
+
 impl Estimates {
-    /// The verdict on one group by its means.
-    pub(crate) fn on_average(&self, group: usize, within: f64) -> Verdict {
-        self.deviations[group].verdict(within)
+    /// The names of the groups.
+    pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &String> {
+        self.groups.iter().map(|group| &group.name)
+    }
+
+    /// Their promised shares or rates.
+    pub(crate) fn promised(&self) -> impl ExactSizeIterator<Item = f64> {
+        self.groups.iter().map(|group| group.expected_share)
+    }
+
+    /// Their shares by the weights alone.
+    pub(crate) fn by_weight(&self) -> impl Iterator<Item = f64> {
+        self.groups.iter().map(|group| group.share_by_weight.unwrap_or(group.expected_share))
+    }
+
+    /// Their measured shares or rates.
+    pub(crate) fn shares(&self) -> impl ExactSizeIterator<Item = f64> {
+        self.groups.iter().map(|group| group.share)
+    }
+
+    /// The verdict by the means.
+    pub(crate) fn on_average(&self, within: f64) -> Verdict {
+        Verdict::worst(self.deviations.iter().map(|one| one.verdict(within)))
+    }
+
+    /// The weighted index of fairness.
+    pub(crate) fn jain(&self) -> Option<f64> {
+        let (shares, promised): (Vec<f64>, Vec<f64>) = self.shares().zip(self.promised()).unzip();
+        jain::weighted(&shares, &promised)
     }
 }
 
 impl PromiseData<'_> {
+    fn shares(&self) -> Vec<f64> {
+        self.groups.iter().map(|(_, expected)| expected.share).collect()
+    }
+
     /// Computes the numbers; the error names what is missing.
-    pub(crate) fn numbers(self) -> Result<Estimates, String> {
-        let shares: Vec<f64> = self.expected.iter().map(|expected| expected.share).collect();
+    pub(crate) fn numbers(&self) -> Result<Estimates, String> {
+        let shares = self.shares();
         let start = |repeat: &Observed<'_>| {
             let found = Start::new(repeat.judged, self.quantity, &shares, self.unit);
             found.ok_or_else(|| {
@@ -68,32 +138,52 @@ impl PromiseData<'_> {
         };
         let starts: Vec<Start> = self.repeats.iter().map(start).collect::<Result<_, _>>()?;
         let slice = starts.iter().map(|start| start.slice).fold(0.0, f64::max);
-        let estimate = |group: usize| {
-            let values: Vec<f64> = starts.iter().map(|start| start.values[group]).collect();
-            let slices = starts.iter().map(|start| start.slices[group]).sum();
-            rule::amount(&values, shares.len(), self.part, (slices, slice))
-        };
-        let seen: Vec<Estimate> = (0..shares.len()).map(estimate).collect();
-        let deviations = seen.iter().zip(&shares);
-        let deviations = deviations.map(|(seen, share)| Deviation::new(seen, *share, self.side));
+        let window_s = self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum();
         let spans = self.spans();
         let facts = self.facts();
-        let (judged, span_verdicts) = self.judge_spans(&spans).unzip();
+        let (judged, in_spans) = self.judge_spans(&spans).unzip();
+        let in_spans = in_spans.unwrap_or_default();
+        let of_group = |(index, (name, expected)): (usize, &(String, Expected))| {
+            let values: Vec<f64> = starts.iter().map(|start| start.values[index]).collect();
+            let slices = starts.iter().map(|start| start.slices[index]).sum();
+            let seen = rule::amount(&values, shares.len(), self.part, (slices, slice));
+            let (judged, deviation) = group(name, *expected, &seen, (self.side, self.within));
+            let total = self.repeats.iter().map(|one| one.judged.totals()[index]).sum::<f64>();
+            let own = [judged.verdict].into_iter().chain(in_spans.get(index).copied());
+            let judged = GroupJudgement {
+                rate: total / window_s,
+                verdict: Verdict::worst(own),
+                was: Some(Interval::exact(facts[index])),
+                worst_span: self.worst_span(index, &spans),
+                ..judged
+            };
+            (judged, deviation)
+        };
+        let (groups, deviations) = self.groups.iter().enumerate().map(of_group).unzip();
         Ok(Estimates {
-            deviations: deviations.collect(),
-            seen,
+            groups,
+            deviations,
             errors: self.repeats.iter().map(|repeat| self.error(repeat.judged)).collect(),
-            rates: self.rates(),
-            window_s: self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum(),
+            window_s,
             repeats: self.repeats.len(),
             was: self.was(&facts),
-            worst_spans: self.worst_spans(&spans),
             spans: judged,
-            span_verdicts: span_verdicts.unwrap_or_default(),
-            facts,
-            names: self.names,
-            expected: self.expected,
         })
+    }
+
+    /// All observed seconds of each repeat, divided into spans of the promised or default length.
+    fn spans(&self) -> Vec<Vec<Spans>> {
+        let (shares, every) = (self.shares(), self.every.map_or(spans::USUAL_S, |one| one.span_s));
+        let of = |repeat: &Observed<'_>| Spans::new(repeat.observed, self.quantity, &shares, every);
+        self.repeats.iter().map(of).collect()
+    }
+
+    /// The largest error of any group's total over one grid.
+    fn error(&self, grid: &Grid) -> f64 {
+        let whole = self.quantity.whole(grid);
+        let each = grid.totals().iter().zip(&self.groups);
+        each.map(|(total, (_, expected))| self.side.error(total / whole, expected.share))
+            .fold(0.0, f64::max)
     }
 
     /// Each group's share or rate over all observed seconds.
@@ -106,7 +196,7 @@ impl PromiseData<'_> {
             };
             self.repeats.iter().map(part).sum::<f64>() / seconds
         };
-        (0..self.names.len()).map(of_group).collect()
+        (0..self.groups.len()).map(of_group).collect()
     }
 
     /// The group furthest off over all observed seconds, and the starts in which all groups were inside.
@@ -115,21 +205,22 @@ impl PromiseData<'_> {
         let inside = |repeat: &Observed<'_>| self.error(repeat.observed) <= self.within;
         let starts = Starts::count(self.repeats.iter().map(inside));
         let seconds = self.repeats.iter().map(|repeat| repeat.observed.seconds()).sum();
-        Some(Observation::new(&self.names[group], error, self.within, seconds, starts))
+        Some(Observation::new(group, error, self.within, seconds, starts))
     }
 
-    fn furthest(&self, facts: &[f64]) -> Option<(usize, f64)> {
+    fn furthest(&self, facts: &[f64]) -> Option<(&str, f64)> {
+        let each = facts.iter().zip(&self.groups);
         let each =
-            facts.iter().zip(&self.expected).map(|(fact, one)| self.side.error(*fact, one.share));
-        each.enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
+            each.map(|(fact, (name, one))| (name.as_str(), self.side.error(*fact, one.share)));
+        each.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// How these repeats were outside the promise as a fact: the group furthest off over all seconds,
     /// otherwise in spans. `None` if they were inside.
     pub(crate) fn broken(&self) -> Option<String> {
-        let outside = self.furthest(&self.facts()).filter(|(_, error)| *error > self.within);
-        let off = outside
-            .map(|(group, error)| format!("`{}` was off by {}", self.names[group], percent(error)));
+        let facts = self.facts();
+        let outside = self.furthest(&facts).filter(|(_, error)| *error > self.within);
+        let off = outside.map(|(name, error)| format!("`{name}` was off by {}", percent(error)));
         let in_spans = || {
             let (judged, _) = self.judge_spans(&self.spans())?;
             (judged.held.value < judged.promised).then(|| {
@@ -140,27 +231,17 @@ impl PromiseData<'_> {
         off.or_else(in_spans)
     }
 
-    fn rates(&self) -> Vec<f64> {
-        let seconds: f64 = self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum();
-        let total = |group: usize| -> f64 {
-            self.repeats.iter().map(|repeat| repeat.judged.totals()[group]).sum()
-        };
-        (0..self.names.len()).map(|group| total(group) / seconds).collect()
-    }
-
-    fn worst_spans(&self, spans: &[Vec<Spans>]) -> Vec<Option<WorstSpan>> {
+    /// The span in which a group was furthest off.
+    fn worst_span(&self, group: usize, spans: &[Vec<Spans>]) -> Option<WorstSpan> {
         let error = |times: f64| self.side.error(times, 1.0);
-        let of_group = |group: usize| {
-            let expected = self.expected[group].share;
-            let each = self.repeats.iter().zip(spans);
-            each.filter_map(|(repeat, spans)| spans[group].worst(repeat.number, error, expected))
-                .max_by(|a, b| error(a.share / expected).total_cmp(&error(b.share / expected)))
-        };
-        (0..self.names.len()).map(of_group).collect()
+        let expected = self.groups[group].1.share;
+        let each = self.repeats.iter().zip(spans);
+        each.filter_map(|(repeat, spans)| spans[group].worst(repeat.number, error, expected))
+            .max_by(|a, b| error(a.share / expected).total_cmp(&error(b.share / expected)))
     }
 
-    /// A start is inside if the promised part of its spans is, of every group. Spans of another length than promised
-    /// are undecided.
+    /// The spans of all groups, and the verdict of each by its own. A start is inside if the promised part of its
+    /// spans is, of every group. Spans of another length than promised are undecided.
     fn judge_spans(&self, spans: &[Vec<Spans>]) -> Option<(SpansJudgement, Vec<Verdict>)> {
         let every = self.every?;
         let every_s = spans::length_s(spans, every.span_s)?;
@@ -169,7 +250,7 @@ impl PromiseData<'_> {
             let each = spans.iter().filter_map(|repeat| repeat[group].held(error, self.within));
             each.collect()
         };
-        let parts: Vec<Vec<f64>> = (0..self.names.len()).map(parts).collect();
+        let parts: Vec<Vec<f64>> = (0..self.groups.len()).map(parts).collect();
         let verdict = |parts: &Vec<f64>| match spans::fits(every_s, every.span_s) {
             true => {
                 of_fraction(Starts::count(parts.iter().map(|part| *part >= every.part)), self.part)
@@ -185,7 +266,7 @@ impl PromiseData<'_> {
         let judged = SpansJudgement {
             every_s,
             promised: every.part,
-            group: self.names[fewest].clone(),
+            group: self.groups[fewest].0.clone(),
             held: Interval {
                 value: mean(of_starts),
                 low: of_starts.iter().copied().fold(1.0, f64::min),

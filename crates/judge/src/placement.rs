@@ -10,13 +10,12 @@ mod counted;
 mod pages;
 
 use assay_run_folder::{PlacementRecord, PromiseRecord};
-use assay_stats::rule::{FEWEST, Starts};
 use assay_terms::PlacementMeasure;
 use assay_verdict::wording::{count, margin, percent};
 use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
-use crate::checks::Scope;
-use crate::estimates::of_fraction;
+use crate::by_starts::{self, Row};
+use crate::found::{Found, without_numbers};
 use crate::reason;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
@@ -30,97 +29,59 @@ pub(crate) struct PlacedWorkload<'r> {
     pub(crate) asked: &'r PlacementRecord,
     /// One entry per repeat: the placement reading, and the host's counters.
     pub(crate) readings: Vec<Reading<'r>>,
-    /// Counts of each repeat.
-    counted: Vec<Counted>,
-    /// The part that is in place: the mean of the starts, the least and the largest.
-    pub(crate) share: Interval,
+    /// The part that was in place in each.
+    row: Row,
 }
 
-impl PlacedWorkload<'_> {
-    fn starts(&self, within: f64) -> Starts {
-        Starts::count(self.counted.iter().map(|one| one.part() >= 1.0 - within))
+/// The numbers of a promise with the relation `placed`.
+pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
+    let Some(what) = PlacementMeasure::parse(&promise.measure) else {
+        return Found::nothing(promise, format!("`{}` has no placement", promise.measure));
+    };
+    let seen = match look(subject, promise, what, subject.repeats) {
+        Ok(seen) => seen,
+        Err(why) => return Found::nothing(promise, why),
+    };
+    let starts = by_starts::starts(|| seen.iter().map(|one| &one.row));
+    let (verdict, needs) = by_starts::decide(starts, subject.part);
+    let mut judged = PromiseJudgement { verdict, ..without_numbers(promise) };
+    for one in &seen {
+        let was = Some(Interval::exact(one.row.seen().value));
+        judged.groups.push(GroupJudgement { was, ..one.row.judged(subject.part) });
     }
-
-    fn verdict(&self, within: f64, part: f64) -> Verdict {
-        of_fraction(self.starts(within), part)
+    let in_place = |one: &PlacedWorkload<'_>| one.row.seen().value;
+    if let Some(worst) = seen.iter().min_by(|a, b| in_place(a).total_cmp(&in_place(b))) {
+        let Interval { value, low, high } = worst.row.seen();
+        let error = Interval { value: 1.0 - value, low: 1.0 - high, high: 1.0 - low };
+        let seconds = subject.repeats.iter().map(Repeat::window_s).sum();
+        let (name, within) = (&worst.row.name, promise.within);
+        judged.was = Some(Observation::new(name, error.value, within, seconds, starts));
+        judged.worst_error = Some(error);
+        judged.reason = format!("{}; {}", sentence(worst, what, within), reason::of_starts(starts));
+        if verdict == Verdict::Broken {
+            judged.causes = causes::find(worst, what);
+        }
     }
+    Found { needs: (needs, None), ..Found::new(judged) }
 }
 
-/// Judges a promise with the relation `placed`.
-pub(crate) fn judge(
+/// Which workload was out of place in these repeats, if one was.
+pub(crate) fn broken(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
-    document: PromiseJudgement,
-) -> PromiseJudgement {
-    let void =
-        |reason: String| PromiseJudgement { verdict: Verdict::Void, reason, ..document.clone() };
-    let Some(what) = PlacementMeasure::parse(&promise.measure) else {
-        return void(format!("`{}` has no placement", promise.measure));
-    };
-    let failed = subject.failed(|scope| scope == Scope::All);
-    if !failed.is_empty() {
-        let causes = failed.iter().filter_map(|validity| validity.cause()).collect();
-        return PromiseJudgement { causes, ..void(reason::failed_checks(&failed)) };
-    }
-    let seen = match look(subject, what, subject.repeats) {
-        Ok(seen) => seen,
-        Err(why) => return void(why),
-    };
-    let starts = starts(&seen, promise.within);
-    let worst = of_fraction(starts, subject.part);
-    let mut reason = format!("{}; {}", sentence(&seen, what, promise), reason::of_starts(starts));
-    let objection = subject.objection(|repeat| {
-        let seen = look(subject, what, std::slice::from_ref(repeat)).ok()?;
-        let out = seen.iter().find(|one| one.share.value < 1.0 - promise.within)?;
-        Some(format!("{} of `{}` were in place", percent(out.share.value), out.asked.workload))
-    });
-    let is_open = objection.is_some();
-    let objection = objection.filter(|_| worst == Verdict::Kept);
-    if let Some(why) = &objection {
-        reason = format!("{reason}; {why}");
-    }
-    let mut judged = PromiseJudgement {
-        verdict: if objection.is_some() { Verdict::Undecided } else { worst },
-        was: was(subject.repeats, &seen, promise.within, starts),
-        reason,
-        worst_error: worst_error(&seen),
-        groups: seen.iter().map(|one| row(one, promise.within, (is_open, subject.part))).collect(),
-        needs_repeats: (worst == Verdict::Undecided && starts.of < FEWEST).then_some(FEWEST),
-        ..document
-    };
-    if worst == Verdict::Broken {
-        judged.causes = causes::find(worst_of(&seen), what);
-    }
-    judged
-}
-
-/// The starts in which every workload was in place.
-fn starts(seen: &[PlacedWorkload<'_>], within: f64) -> Starts {
-    let of = seen.iter().map(|one| one.counted.len()).min().unwrap_or(0);
-    let inside = |start: usize| seen.iter().all(|one| one.counted[start].part() >= 1.0 - within);
-    Starts::count((0..of).map(inside))
-}
-
-fn worst_of<'s, 'r>(seen: &'s [PlacedWorkload<'r>]) -> Option<&'s PlacedWorkload<'r>> {
-    seen.iter().min_by(|a, b| a.share.value.total_cmp(&b.share.value))
-}
-
-/// The observation about the workload that was worst placed.
-fn was(
     repeats: &[Repeat<'_>],
-    seen: &[PlacedWorkload<'_>],
-    within: f64,
-    starts: Starts,
-) -> Option<Observation> {
-    let worst = worst_of(seen)?;
-    let seconds = repeats.iter().map(Repeat::window_s).sum();
-    let name = &worst.asked.workload;
-    Some(Observation::new(name, 1.0 - worst.share.value, within, seconds, starts))
+) -> Option<String> {
+    let what = PlacementMeasure::parse(&promise.measure)?;
+    let seen = look(subject, promise, what, repeats).ok()?;
+    let mut parts = seen.iter().map(|one| (&one.row.name, one.row.seen().value));
+    let (name, part) = parts.find(|(_, part)| *part < 1.0 - promise.within)?;
+    Some(format!("{} of `{name}` were in place", percent(part)))
 }
 
 /// Every placed workload of a measured group in these repeats, or why nothing can be shown.
 fn look<'r>(
     subject: &Subject<'r>,
+    promise: &PromiseRecord,
     what: PlacementMeasure,
     repeats: &[Repeat<'r>],
 ) -> Result<Vec<PlacedWorkload<'r>>, String> {
@@ -129,61 +90,27 @@ fn look<'r>(
     }
     let placed = subject.trial.placements.iter();
     let measured = placed.filter(|record| subject.groups.contains(&record.group.as_str()));
-    let seen: Vec<PlacedWorkload<'r>> =
-        measured.map(|asked| one(subject, (what, asked), repeats)).collect::<Result<_, _>>()?;
+    let one = |asked: &'r PlacementRecord| {
+        let (readings, counted) = counted(subject, (what, asked), repeats)?;
+        let numbers: Vec<f64> = counted.iter().map(Counted::part).collect();
+        let row = Row {
+            name: asked.workload.clone(),
+            expected: 1.0,
+            errors: Vec::new(),
+            inside: numbers.iter().map(|part| *part >= 1.0 - promise.within).collect(),
+            numbers,
+        };
+        Ok(PlacedWorkload { asked, readings, row })
+    };
+    let seen: Vec<PlacedWorkload<'r>> = measured.map(one).collect::<Result<_, String>>()?;
     match seen.is_empty() {
         true => Err("no workload of a measured group has a placement".to_owned()),
         false => Ok(seen),
     }
 }
 
-fn one<'r>(
-    subject: &Subject<'r>,
-    (what, asked): (PlacementMeasure, &'r PlacementRecord),
-    repeats: &[Repeat<'r>],
-) -> Result<PlacedWorkload<'r>, String> {
-    let (readings, counted) = counted(subject, (what, asked), repeats)?;
-    let parts = || counted.iter().map(Counted::part);
-    let share = Interval {
-        value: parts().sum::<f64>() / counted.len() as f64,
-        low: parts().fold(1.0, f64::min),
-        high: parts().fold(0.0, f64::max),
-    };
-    Ok(PlacedWorkload { asked, readings, counted, share })
-}
-
-fn worst_error(seen: &[PlacedWorkload<'_>]) -> Option<Interval> {
-    let worst = worst_of(seen)?.share;
-    Some(Interval { value: 1.0 - worst.value, low: 1.0 - worst.high, high: 1.0 - worst.low })
-}
-
-/// `is_open` where something that concerns all workloads forbids kept.
-fn row(seen: &PlacedWorkload<'_>, within: f64, (is_open, part): (bool, f64)) -> GroupJudgement {
-    GroupJudgement {
-        name: seen.asked.workload.clone(),
-        knob: None,
-        expected_share: 1.0,
-        share_by_weight: None,
-        share: seen.share.value,
-        low: seen.share.low,
-        high: seen.share.high,
-        rate: seen.share.value,
-        verdict: match seen.verdict(within, part) {
-            Verdict::Kept if is_open => Verdict::Undecided,
-            own => own,
-        },
-        was: Some(Interval::exact(seen.share.value)),
-        worst_span: None,
-    }
-}
-
-fn sentence(
-    seen: &[PlacedWorkload<'_>],
-    what: PlacementMeasure,
-    promise: &PromiseRecord,
-) -> String {
-    let Some(one) = worst_of(seen) else { return String::new() };
-    let Interval { value, low, high } = one.share;
+fn sentence(one: &PlacedWorkload<'_>, what: PlacementMeasure, within: f64) -> String {
+    let Interval { value, low, high } = one.row.seen();
     let name = &one.asked.workload;
     let (subject, place) = match what {
         PlacementMeasure::Threads => {
@@ -205,6 +132,6 @@ fn sentence(
         percent(value),
         percent(low),
         percent(high),
-        margin(1.0 - promise.within)
+        margin(1.0 - within)
     )
 }

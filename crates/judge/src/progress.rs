@@ -10,9 +10,10 @@ mod wanting;
 use assay_run_folder::{PromiseRecord, RelationRecord};
 use assay_stats::progress::{Lag, Stall, longest_stall};
 use assay_stats::rule::{FEWEST, Starts, rarer_than_one_in_s};
-use assay_terms::{Measure, Side};
+use assay_terms::Side;
 use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
+use crate::found::{Found, without_numbers};
 use crate::reason;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
@@ -48,55 +49,51 @@ impl Seen {
     }
 }
 
-/// Judges a promise with the relation `within`.
-pub(crate) fn judge(
-    subject: &Subject<'_>,
-    promise: &PromiseRecord,
-    document: PromiseJudgement,
-) -> PromiseJudgement {
-    let void =
-        |reason: String| PromiseJudgement { verdict: Verdict::Void, reason, ..document.clone() };
-    let failed = subject.failed(|scope| scope.concerns(Measure::CpuTime, &promise.is));
-    if !failed.is_empty() {
-        let causes = failed.iter().filter_map(|validity| validity.cause()).collect();
-        return PromiseJudgement { causes, ..void(reason::failed_checks(&failed)) };
-    }
-    let groups = match of_groups(subject, promise, subject.repeats) {
+/// The numbers of a promise with the relation `within`.
+pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
+    let repeats = subject.repeats;
+    let groups = match of_groups(subject, promise, repeats) {
         Ok(groups) if groups.iter().all(|(_, seen)| !seen.is_empty()) => groups,
-        Ok(_) => return void("no repeat can be judged".to_owned()),
-        Err(why) => return void(why),
+        Ok(_) => return Found::nothing(promise, "no repeat can be judged".to_owned()),
+        Err(why) => return Found::nothing(promise, why),
     };
-    let repeats = subject.repeats.len();
     let observed = Verdict::worst(groups.iter().flat_map(|(_, seen)| seen).map(Seen::verdict));
-    let objection = subject.objection(|repeat| {
-        let alone = of_groups(subject, promise, std::slice::from_ref(repeat)).ok()?;
-        let broken = |seen: &Seen| seen.verdict() == Verdict::Broken;
-        let (name, _) = alone.iter().find(|(_, seen)| seen.iter().any(broken))?;
-        Some(format!("`{name}` waited longer"))
-    });
-    let enough = repeats >= FEWEST;
-    let forbidden = !enough || objection.is_some();
-    let was = was(subject.repeats, &groups, observed);
+    let is_short = repeats.len() < FEWEST;
+    let was = was(repeats, &groups, observed);
     let mut reason = sentence(&groups, observed);
     if observed == Verdict::Kept {
         reason = format!("{reason}; {}", rarity(was.seconds));
     }
-    reason = format!("{reason}; {}", reason::of_starts(was.starts()));
-    reason.extend(objection.filter(|_| observed == Verdict::Kept).map(|why| format!("; {why}")));
-    PromiseJudgement {
+    let judged = PromiseJudgement {
         verdict: match observed {
-            Verdict::Kept if forbidden => Verdict::Undecided,
-            Verdict::Broken if !enough => Verdict::Undecided,
+            Verdict::Broken if is_short => Verdict::Undecided,
             found => found,
         },
+        reason: format!("{reason}; {}", reason::of_starts(was.starts())),
         was: Some(was),
         worst_error: worst(&groups).map(|(_, seen)| seen.error()),
-        errors: errors(&groups, repeats),
-        groups: groups.iter().filter_map(|(name, seen)| row(name, seen, forbidden)).collect(),
-        needs_repeats: (!enough).then_some(FEWEST),
-        reason,
-        ..document
+        errors: errors(&groups, repeats.len()),
+        groups: groups.iter().filter_map(|(name, seen)| row(name, seen)).collect(),
+        ..without_numbers(promise)
+    };
+    Found {
+        is_open: is_short,
+        names_objection: observed == Verdict::Kept,
+        needs: (is_short.then_some(FEWEST), None),
+        ..Found::new(judged)
     }
+}
+
+/// Which group waited longer in these repeats, if one did.
+pub(crate) fn broken(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    repeats: &[Repeat<'_>],
+) -> Option<String> {
+    let alone = of_groups(subject, promise, repeats).ok()?;
+    let broken = |seen: &Seen| seen.verdict() == Verdict::Broken;
+    let (name, _) = alone.iter().find(|(_, seen)| seen.iter().any(broken))?;
+    Some(format!("`{name}` waited longer"))
 }
 
 /// What none in so many seconds excludes, and how long it takes to say more.
@@ -167,27 +164,20 @@ fn errors(groups: &Groups<'_>, repeats: usize) -> Vec<f64> {
     (0..repeats).map(of_repeat).collect()
 }
 
-/// The row of a group is that of its worst repeat; times in seconds. `forbidden`: something that
-/// concerns all groups rules out kept.
-fn row(name: &str, seen: &[Seen], forbidden: bool) -> Option<GroupJudgement> {
+/// The row of a group is that of its worst repeat; times in seconds.
+fn row(name: &str, seen: &[Seen]) -> Option<GroupJudgement> {
     let worst = seen.iter().max_by(|one, other| order(one, other))?;
-    let stall = worst.stall;
+    let Stall { least_s, most_s, .. } = worst.stall;
     Some(GroupJudgement {
         name: name.to_owned(),
-        knob: None,
         expected_share: worst.bound.seconds,
-        share_by_weight: None,
-        share: stall.least_s,
-        low: stall.least_s,
-        high: stall.most_s,
-        rate: stall.least_s,
-        verdict: match Verdict::worst(seen.iter().map(Seen::verdict)) {
-            // What keeps the promise from being kept concerns each group.
-            Verdict::Kept if forbidden => Verdict::Undecided,
-            own => own,
-        },
-        was: Some(Interval { value: stall.least_s, low: stall.least_s, high: stall.most_s }),
-        worst_span: None,
+        share: least_s,
+        low: least_s,
+        high: most_s,
+        rate: least_s,
+        verdict: Verdict::worst(seen.iter().map(Seen::verdict)),
+        was: Some(Interval { value: least_s, low: least_s, high: most_s }),
+        ..GroupJudgement::default()
     })
 }
 

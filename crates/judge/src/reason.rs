@@ -5,9 +5,10 @@ use assay_stats::rule::{FEWEST, Starts};
 use assay_stats::spans;
 use assay_terms::{Measure, Side};
 use assay_verdict::wording::{count, margin, number, percent, rate};
-use assay_verdict::{Interval, SpansJudgement, Verdict};
+use assay_verdict::{GroupJudgement, Interval, SpansJudgement, Verdict};
 
 use crate::checks::ValidityCheck;
+use crate::decide::Deviation;
 use crate::estimates::Estimates;
 
 /// Void: every failed check with its evidence.
@@ -18,108 +19,16 @@ pub(crate) fn failed_checks(failed: &[&ValidityCheck]) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// Void: a limit that no group reached was not tested.
-pub(crate) fn never_bound(
-    numbers: &Estimates,
-    measure: Measure,
-    bound: f64,
-    within: f64,
-) -> Option<String> {
-    let near = bound * (1.0 - within.max(0.1));
-    let highest = (0..numbers.seen.len())
-        .max_by(|a, b| numbers.seen[*a].value.total_cmp(&numbers.seen[*b].value))?;
-    (numbers.seen[highest].value < near).then(|| {
-        format!(
-            "the limit of {} never bound: no group came near it: `{}` used {}",
-            rate(measure, bound),
-            numbers.names[highest],
-            used(measure, numbers, highest)
-        )
-    })
-}
-
-/// `3.1 MB/s over 8 starts`: what a group used.
-pub(crate) fn used(measure: Measure, numbers: &Estimates, index: usize) -> String {
-    format!("{} over {}", rate(measure, numbers.seen[index].value), count(numbers.repeats, "start"))
-}
-
-/// Void: the limit of one group was not tested.
-pub(crate) fn never_bound_group(
-    measure: Measure,
-    group: &str,
-    knob: &str,
-    limit: f64,
-    used: &str,
-    throttled_periods: Option<f64>,
-) -> String {
-    let periods = match throttled_periods {
-        Some(periods) if periods <= 0.0 => ", and was throttled in no period",
-        _ => "",
-    };
-    format!(
-        "the limit of `{group}` never bound: it used {used} where `{knob}` allows {}{periods}",
-        rate(measure, limit)
-    )
-}
-
 /// Kept, broken or undecided: the deciding group and its numbers, then the starts. `found` is the
-/// verdict by the means, `verdict` the final one.
-pub(crate) fn of_numbers(
-    promise: &PromiseRecord,
-    measure: Measure,
-    numbers: &Estimates,
-    found: Verdict,
-    objection: Option<&str>,
-) -> String {
-    let Some(decisive) = decisive(numbers, promise.within, found) else {
+/// verdict by the means.
+pub(crate) fn of_means(promise: &PromiseRecord, numbers: &Estimates, found: Verdict) -> String {
+    let Some((group, deviation)) = decisive(numbers, promise.within, found) else {
         return "no group is measured".to_owned();
     };
-    let mut parts = vec![of_means(
-        promise,
-        numbers,
-        (decisive, seen(promise, measure, numbers, decisive)),
-        found,
-    )];
-    if let Some(spans) = &numbers.spans {
-        parts.push(of_spans(spans, promise.every));
-    }
-    if let Some(was) = &numbers.was {
-        parts.push(of_starts(was.starts()));
-        if found == Verdict::Kept && was.verdict == Verdict::Broken {
-            let off = percent(was.error.value);
-            parts.push(format!(
-                "but with what was cut as warm-up, `{}` was off by {off}",
-                was.group
-            ));
-        }
-    }
-    parts.extend(objection.filter(|_| found == Verdict::Kept).map(str::to_owned));
-    parts.join("; ")
-}
-
-/// `7 of 8 starts were inside, another one is with at least 53 %`.
-pub(crate) fn of_starts(starts: Starts) -> String {
-    let were = if starts.of == 1 { "was" } else { "were" };
-    let inside = format!("{} of {} {were} inside", starts.inside, count(starts.of, "start"));
-    match starts.of < FEWEST {
-        true => format!("{inside}, and a verdict takes {FEWEST} or more"),
-        false => {
-            let least = starts.another_at_least();
-            format!("{inside}, another one is with at least {:.0} %", (100.0 * least).floor())
-        }
-    }
-}
-
-fn of_means(
-    promise: &PromiseRecord,
-    numbers: &Estimates,
-    (decisive, what): (usize, String),
-    found: Verdict,
-) -> String {
-    let deviation = &numbers.deviations[decisive];
+    let what = seen(promise, group);
     let (within, off) = (margin(promise.within), percent(deviation.value));
-    let groups = count(numbers.names.len(), "group");
-    match found {
+    let groups = count(numbers.groups.len(), "group");
+    let mut parts = vec![match found {
         Verdict::Kept => format!(
             "all of {groups} are within {within} of what was promised: {what}, off by {off} and at \
              most {}",
@@ -134,6 +43,31 @@ fn of_means(
             "{what}, off by {off} and at most {}, which leaves open whether it is within {within}",
             percent(deviation.high)
         ),
+    }];
+    parts.extend(numbers.spans.as_ref().map(|spans| of_spans(spans, promise.every)));
+    if let Some(was) = &numbers.was {
+        parts.push(of_starts(was.starts()));
+        if found == Verdict::Kept && was.verdict == Verdict::Broken {
+            let off = percent(was.error.value);
+            parts.push(format!(
+                "but with what was cut as warm-up, `{}` was off by {off}",
+                was.group
+            ));
+        }
+    }
+    parts.join("; ")
+}
+
+/// `7 of 8 starts were inside, another one is with at least 53 %`.
+pub(crate) fn of_starts(starts: Starts) -> String {
+    let were = if starts.of == 1 { "was" } else { "were" };
+    let inside = format!("{} of {} {were} inside", starts.inside, count(starts.of, "start"));
+    match starts.of < FEWEST {
+        true => format!("{inside}, and a verdict takes {FEWEST} or more"),
+        false => {
+            let least = starts.another_at_least();
+            format!("{inside}, another one is with at least {:.0} %", (100.0 * least).floor())
+        }
     }
 }
 
@@ -160,30 +94,31 @@ fn of_spans(spans: &SpansJudgement, every: Option<EveryRecord>) -> String {
 
 /// The group that decides the verdict: the most significant breach of a broken promise, otherwise
 /// the group whose bound reaches furthest.
-fn decisive(numbers: &Estimates, within: f64, verdict: Verdict) -> Option<usize> {
-    let reach = |index: usize| {
-        let deviation = &numbers.deviations[index];
-        match verdict {
-            Verdict::Broken => (deviation.low, deviation.value),
-            _ => (deviation.high, deviation.value),
-        }
+fn decisive(
+    numbers: &Estimates,
+    within: f64,
+    verdict: Verdict,
+) -> Option<(&GroupJudgement, &Deviation)> {
+    let reach = |one: &Deviation| match verdict {
+        Verdict::Broken => (one.low, one.value),
+        _ => (one.high, one.value),
     };
-    let open = |index: &usize| {
-        verdict != Verdict::Undecided || numbers.on_average(*index, within) == Verdict::Undecided
+    let open = |(_, one): &(&GroupJudgement, &Deviation)| {
+        verdict != Verdict::Undecided || one.verdict(within) == Verdict::Undecided
     };
-    (0..numbers.deviations.len()).filter(open).max_by(|a, b| {
-        let (a, b) = (reach(*a), reach(*b));
+    numbers.groups.iter().zip(&numbers.deviations).filter(open).max_by(|(_, a), (_, b)| {
+        let (a, b) = (reach(a), reach(b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     })
 }
 
 /// `task1 got 7.4 % of what all got (promised 3.3 %)`.
-fn seen(promise: &PromiseRecord, measure: Measure, numbers: &Estimates, index: usize) -> String {
-    let name = &numbers.names[index];
-    let (seen, expected) = (numbers.seen[index].value, numbers.expected[index].share);
+fn seen(promise: &PromiseRecord, group: &GroupJudgement) -> String {
+    let (name, seen, expected) = (&group.name, group.share, group.expected_share);
     if promise.is.kind().divides() {
         return format!("`{name}` got {} of the total, promised {}", share(seen), share(expected));
     }
+    let measure = Measure::parse(&promise.measure).unwrap_or(Measure::IoBytes);
     let (seen, expected) = (rate(measure, seen), rate(measure, expected));
     match promise.is.kind().side() {
         Side::Above => format!("`{name}` used {seen}, limit {expected}"),

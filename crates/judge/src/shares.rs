@@ -7,16 +7,13 @@ use assay_stats::rule::{self, Starts};
 use assay_stats::series::{Series, monotone};
 use assay_stats::start::{Quantity, warm_up_s};
 use assay_terms::Side;
-use assay_verdict::{Check, Observation, PromiseJudgement};
+use assay_verdict::{Check, GroupJudgement, Observation, PromiseJudgement};
 
 use crate::checks::window;
-use crate::decide::Deviation;
-use crate::document::document;
-use crate::estimates::Estimates;
+use crate::estimates::{Estimates, Observed, PromiseData, group};
 use crate::expected::Expected;
-use crate::promise;
-use crate::promise_data::{Observed, PromiseData};
-use crate::statement::Statement;
+use crate::found::Found;
+use crate::promise::by_means;
 
 /// What each group was promised.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +83,7 @@ pub fn judge_shares(
     let found = expected(shares).and_then(|expected| match measured? {
         MeasuredShares::OverTime(whole) => over_time(shares, expected, &whole, &mut checks),
         MeasuredShares::Totals { shares: seen, rates, window_s } => {
-            Ok((totals(shares, expected, &seen, rates, window_s), 0.0))
+            Ok((totals(shares, &expected, &seen, &rates, window_s), 0.0))
         }
     });
     let promise = PromiseRecord {
@@ -100,13 +97,15 @@ pub fn judge_shares(
         .filter(|check| !check.ok)
         .map(|check| format!("`{}`: {}", check.check, check.evidence))
         .collect();
-    let statement = match &found {
-        Err(why) => Statement::void(format!("there is no number to judge: {why}")),
-        Ok(_) if !failed.is_empty() => Statement::void(failed.join("; ")),
-        Ok((numbers, _)) => promise::of_numbers(&promise, numbers, None),
-    };
     let numbers = found.as_ref().ok().map(|(numbers, _)| numbers);
-    let mut judged = document(&promise, numbers, statement);
+    let mut judged = match &found {
+        Err(why) => Found::nothing(&promise, format!("there is no number to judge: {why}"))
+            .conclude(None, None),
+        Ok((numbers, _)) => {
+            let failed = (!failed.is_empty()).then(|| failed.join("; "));
+            by_means(&promise, numbers).conclude(failed, None)
+        }
+    };
     // A window that has no repeats has no verdict.
     (judged.needs_repeats, judged.needs_s) = (None, None);
     JudgedShares {
@@ -118,32 +117,29 @@ pub fn judge_shares(
 }
 
 /// The share expected of each group.
-fn expected(shares: &SharePromise) -> Result<Vec<Expected>, String> {
+fn expected(shares: &SharePromise) -> Result<Vec<(String, Expected)>, String> {
     let unusable = shares.groups.iter().find(|(_, weight)| weight.is_nan() || *weight <= 0.0);
     if let Some((name, weight)) = unusable {
         return Err(format!("the weight of `{name}` is {weight}"));
     }
     let all: f64 = shares.groups.iter().map(|(_, weight)| weight).sum();
-    let of = |(_, weight): &(String, f64)| Expected::plain(Some(*weight), weight / all);
+    let of = |(name, weight): &(String, f64)| {
+        (name.clone(), Expected::plain(Some(*weight), weight / all))
+    };
     Ok(shares.groups.iter().map(of).collect())
-}
-
-fn names(shares: &SharePromise) -> Vec<String> {
-    shares.groups.iter().map(|(name, _)| name.clone()).collect()
 }
 
 /// Estimates over the common time, and what was cut of it; with the check of the window.
 fn over_time(
     shares: &SharePromise,
-    expected: Vec<Expected>,
+    groups: Vec<(String, Expected)>,
     whole: &Grid,
     checks: &mut Vec<Check>,
 ) -> Result<(Estimates, f64), String> {
     let steps = (warm_up_s(whole.seconds()) / whole.step_s()).ceil() as usize;
     let judged = whole.cut(steps);
     let data = PromiseData {
-        names: names(shares),
-        expected,
+        groups,
         quantity: Quantity::Share,
         // Shares of nothing do not exist.
         unit: 0.0,
@@ -170,35 +166,24 @@ fn over_time(
 
 fn totals(
     shares: &SharePromise,
-    expected: Vec<Expected>,
+    expected: &[(String, Expected)],
     seen: &[f64],
-    rates: Vec<f64>,
+    rates: &[f64],
     window_s: f64,
 ) -> Estimates {
-    let error = |group: usize| Side::Both.error(seen[group], expected[group].share);
-    let worst = (0..seen.len()).max_by(|a, b| error(*a).total_cmp(&error(*b)));
-    let was = worst.map(|group| {
-        let (name, error) = (&shares.groups[group].0, error(group));
+    let each = || expected.iter().zip(seen);
+    let error = |((_, one), seen): (&(String, Expected), &f64)| Side::Both.error(*seen, one.share);
+    let worst = each().max_by(|a, b| error(*a).total_cmp(&error(*b)));
+    let was = worst.map(|worst| {
+        let (name, error) = (&worst.0.0, error(worst));
         let starts = Starts::count([error <= shares.within]);
         Observation::new(name, error, shares.within, window_s, starts)
     });
-    let seen: Vec<_> = seen.iter().map(|share| rule::mean(&[*share], 1, 1.0)).collect();
-    let deviations = seen.iter().zip(&expected);
-    let deviations =
-        deviations.map(|(seen, one)| Deviation::new(seen, one.share, Side::Both)).collect();
-    Estimates {
-        names: names(shares),
-        deviations,
-        expected,
-        seen,
-        errors: Vec::new(),
-        rates,
-        window_s,
-        repeats: 1,
-        was,
-        facts: Vec::new(),
-        worst_spans: Vec::new(),
-        spans: None,
-        span_verdicts: Vec::new(),
-    }
+    let of_group = |(((name, expected), seen), rate): ((&(String, Expected), &f64), &f64)| {
+        let seen = rule::mean(&[*seen], 1, 1.0);
+        let (judged, deviation) = group(name, *expected, &seen, (Side::Both, shares.within));
+        (GroupJudgement { rate: *rate, ..judged }, deviation)
+    };
+    let (groups, deviations) = each().zip(rates).map(of_group).unzip();
+    Estimates { groups, deviations, errors: Vec::new(), window_s, repeats: 1, was, spans: None }
 }

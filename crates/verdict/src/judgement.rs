@@ -15,7 +15,7 @@ use crate::proof::Proof;
 use crate::verdict::Verdict;
 
 /// `verdict.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// Format version: 1.
     pub schema: u32,
@@ -51,7 +51,7 @@ impl Judgement {
 }
 
 /// One combination of factors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialJudgement {
     /// The value of each factor.
     pub factors: BTreeMap<String, Value>,
@@ -110,7 +110,7 @@ pub struct Figure {
 }
 
 /// One promise in one trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PromiseJudgement {
     /// The measure.
     pub measure: String,
@@ -157,30 +157,6 @@ pub struct PromiseJudgement {
 }
 
 impl PromiseJudgement {
-    /// The verdict on a promise, by the name of its relation, without numbers; its margin is that of a study that names none.
-    #[must_use]
-    pub fn without_numbers(measure: &str, is: &str, verdict: Verdict) -> Self {
-        Self {
-            measure: measure.to_owned(),
-            is: is.to_owned(),
-            to: None,
-            within: 0.1,
-            verdict,
-            reason: String::new(),
-            was: None,
-            spans: None,
-            worst_error: None,
-            errors: Vec::new(),
-            jain: None,
-            total_rate: None,
-            needs_s: None,
-            needs_repeats: None,
-            groups: Vec::new(),
-            causes: Vec::new(),
-            proofs: Vec::new(),
-        }
-    }
-
     /// Its relation; `None` of one that only a later version knows.
     #[must_use]
     pub fn relation(&self) -> Option<RelationKind> {
@@ -201,7 +177,7 @@ impl PromiseJudgement {
 }
 
 /// One group under one promise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupJudgement {
     /// The group's name.
     pub name: String,

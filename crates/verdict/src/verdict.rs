@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Verdict on a promise, a trial or a study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// All bounds lie within the margin.
@@ -13,6 +13,7 @@ pub enum Verdict {
     /// More starts are needed to tell.
     Undecided,
     /// The run could not have shown it.
+    #[default]
     Void,
 }
 

@@ -28,7 +28,13 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
 fn trial(errors: &Errors) -> TrialJudgement {
     let values: Vec<f64> = errors.iter().map(|(_, error)| *error).collect();
     let value = values.iter().sum::<f64>() / values.len() as f64;
-    let promise = PromiseJudgement::without_numbers("io.bytes", "proportional", Verdict::Broken);
+    let promise = PromiseJudgement {
+        measure: "io.bytes".to_owned(),
+        is: "proportional".to_owned(),
+        within: 0.1,
+        verdict: Verdict::Broken,
+        ..PromiseJudgement::default()
+    };
     let promise = PromiseJudgement {
         worst_error: Some(Interval { value, low: 0.5 * value, high: 2.0 * value }),
         errors: values,

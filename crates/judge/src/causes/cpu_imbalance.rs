@@ -57,7 +57,7 @@ pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Estimates)
         Err(why) => return Suspicion::NotExamined(format!("{CODE}: {why}")),
     };
     let mut seen = Vec::new();
-    for (index, name) in numbers.names.iter().enumerate() {
+    for (index, name) in numbers.names().enumerate() {
         match unevenness(repeat, &table, shared, name) {
             Some(uneven) => seen.push((index, uneven)),
             None => {
@@ -114,18 +114,18 @@ fn predicted(
     shared: &Shared,
     numbers: &Estimates,
 ) -> Option<Vec<f64>> {
-    if shared.set.len() >= numbers.names.len() {
+    if shared.set.len() >= numbers.groups.len() {
         return None;
     }
     let mut series = Vec::new();
-    for name in &numbers.names {
+    for name in numbers.names() {
         let mut by_cpu = Vec::new();
         for cpu in shared.set.iter() {
             by_cpu.push(table.sum(name, &[&format!("cpu{cpu}_ns")]).ok()?);
         }
         series.push(by_cpu);
     }
-    let weights: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+    let weights: Vec<f64> = numbers.promised().collect();
     let mut sums = vec![0.0; weights.len()];
     let mut from = repeat.start_ns;
     while from.checked_add(STEP_NS).is_some_and(|to| to <= repeat.end_ns) {
@@ -214,10 +214,10 @@ fn cause(shared: &Shared, numbers: &Estimates, seen: &[(usize, f64)]) -> Cause {
         .iter()
         .filter(|(_, uneven)| *uneven >= UNEVEN)
         .map(|(index, uneven)| {
-            let error = numbers.seen[*index].value / numbers.expected[*index].share - 1.0;
+            let error = numbers.groups[*index].share / numbers.groups[*index].expected_share - 1.0;
             format!(
                 "`{}` had {} of its time on one CPU ({} would be even), and is off by {}",
-                numbers.names[*index],
+                numbers.groups[*index].name,
                 percent(even + uneven),
                 percent(even),
                 percent(error)

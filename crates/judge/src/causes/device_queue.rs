@@ -69,10 +69,11 @@ pub(super) fn suspect(
             queue.device
         ));
     }
-    let served = |index: usize| numbers.seen[index].value / numbers.expected[index].share;
-    let by_share =
-        |a: &usize, b: &usize| numbers.expected[*a].share.total_cmp(&numbers.expected[*b].share);
-    let all = || 0..numbers.names.len();
+    let served = |index: usize| numbers.groups[index].share / numbers.groups[index].expected_share;
+    let by_share = |a: &usize, b: &usize| {
+        numbers.groups[*a].expected_share.total_cmp(&numbers.groups[*b].expected_share)
+    };
+    let all = || 0..numbers.groups.len();
     let (Some(light), Some(heavy)) = (all().min_by(by_share), all().max_by(by_share)) else {
         return Suspicion::NotExamined(format!("{CODE}: no group is measured"));
     };

@@ -34,8 +34,8 @@ pub(super) struct Fit {
 impl Fit {
     /// Predicted shares need not add up to one; `None` where some group is unknown.
     pub(super) fn new(numbers: &Estimates, predicted: &[f64]) -> Option<Self> {
-        let seen: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
-        let promised: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+        let seen: Vec<f64> = numbers.shares().collect();
+        let promised: Vec<f64> = numbers.promised().collect();
         Self::from_shares(&seen, &promised, predicted)
     }
 
@@ -105,8 +105,8 @@ pub(super) fn distance(one: &[f64], other: &[f64]) -> f64 {
 /// Predicted shares under first come, first served: proportional to the requests that each group
 /// keeps outstanding, or equal where these are unknown.
 pub(super) fn first_come_first_served(subject: &Subject<'_>, numbers: &Estimates) -> Vec<f64> {
-    let depths: Option<Vec<f64>> = numbers.names.iter().map(|name| depth(subject, name)).collect();
-    depths.unwrap_or_else(|| vec![1.0; numbers.names.len()])
+    let depths: Option<Vec<f64>> = numbers.names().map(|name| depth(subject, name)).collect();
+    depths.unwrap_or_else(|| vec![1.0; numbers.groups.len()])
 }
 
 /// Requests that a group keeps outstanding.

@@ -53,7 +53,7 @@ pub(super) fn suspect(
         return Some(Suspicion::RuledOut(format!("{CODE}: {why}")));
     }
     let text = format!("{} write through the page cache", some_of(&buffered, ", "));
-    let own: Option<Vec<f64>> = numbers.names.iter().map(|name| written(repeat, name)).collect();
+    let own: Option<Vec<f64>> = numbers.names().map(|name| written(repeat, name)).collect();
     let Some(own) = own else {
         return Some(Suspicion::Open(format!("{CODE}: {text}, and do not report how many bytes")));
     };
@@ -92,9 +92,9 @@ fn written(repeat: &Repeat<'_>, name: &str) -> Option<f64> {
 /// Whether shares by the reported bytes are nearer to the promise than the measured ones.
 fn is_charged_elsewhere(numbers: &Estimates, own: &[f64]) -> bool {
     let all: f64 = own.iter().sum();
-    let off = |share: f64, group: usize| (share / numbers.expected[group].share - 1.0).abs();
+    let off = |share: f64, group: usize| (share / numbers.groups[group].expected_share - 1.0).abs();
     let worst = |share: &dyn Fn(usize) -> f64| {
         (0..own.len()).map(|group| off(share(group), group)).fold(0.0, f64::max)
     };
-    worst(&|group| own[group] / all) < 0.5 * worst(&|group| numbers.seen[group].value)
+    worst(&|group| own[group] / all) < 0.5 * worst(&|group| numbers.groups[group].share)
 }

@@ -1,9 +1,9 @@
 //! C-INFEASIBLE: a group has too few threads for its weight, so that the weights alone promise what
 //! no scheduler can give (Chandra, Adler, Goyal and Shenoy 2000).
 
-use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::{percent, some_of};
+use assay_verdict::{Cause, GroupJudgement};
 
 use super::Suspicion;
 use super::fit::Fit;
@@ -30,26 +30,24 @@ const CODE: &str = ENTRY.code;
 /// Lists the groups whose weight exceeds what their threads can use. The promise already allows for
 /// it, so it explains a deviation from the weights, and only weakly one from the promise.
 pub(super) fn suspect(numbers: &Estimates) -> Suspicion {
-    let each = numbers.names.iter().zip(&numbers.expected).zip(&numbers.seen);
-    let few: Vec<String> = each
-        .filter_map(|((name, expected), seen)| {
-            let weighed = expected.by_weight.filter(|weighed| *weighed > expected.share)?;
-            Some(format!(
-                "`{name}`: {} by weight, {} for its threads, {} measured",
-                percent(weighed),
-                percent(expected.share),
-                percent(seen.value)
-            ))
-        })
-        .collect();
+    let short = |group: &GroupJudgement| {
+        let promised = group.expected_share;
+        let weighed = group.share_by_weight.filter(|weighed| *weighed > promised)?;
+        Some(format!(
+            "`{}`: {} by weight, {} for its threads, {} measured",
+            group.name,
+            percent(weighed),
+            percent(promised),
+            percent(group.share)
+        ))
+    };
+    let few: Vec<String> = numbers.groups.iter().filter_map(short).collect();
     if few.is_empty() {
         return Suspicion::RuledOut(format!(
             "{CODE}: every group has enough threads for its weight"
         ));
     }
-    let by_weight = numbers.expected.iter();
-    let by_weight: Vec<f64> =
-        by_weight.map(|expected| expected.by_weight.unwrap_or(expected.share)).collect();
+    let by_weight: Vec<f64> = numbers.by_weight().collect();
     let Some(strength) = Fit::new(numbers, &by_weight).and_then(Fit::strength) else {
         return Suspicion::Open(format!(
             "{CODE}: the promise already allows for it: {}",

@@ -91,8 +91,8 @@ struct Fingerprint {
 
 impl Fingerprint {
     fn find(numbers: &Estimates, within: f64) -> Option<Self> {
-        let seen: Vec<f64> = numbers.seen.iter().map(|estimate| estimate.value).collect();
-        let expected: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+        let seen: Vec<f64> = numbers.shares().collect();
+        let expected: Vec<f64> = numbers.promised().collect();
         let (lucky, others): (Vec<usize>, Vec<usize>) =
             (0..seen.len()).partition(|group| seen[*group] > expected[*group] * (1.0 + within));
         // A minority, and enough others for their proportions to be meaningful.
@@ -119,8 +119,8 @@ impl Fingerprint {
             .lucky
             .iter()
             .map(|group| {
-                let times = numbers.seen[*group].value / numbers.expected[*group].share;
-                format!("`{}` got {times:.1} times its promise", numbers.names[*group])
+                let times = numbers.groups[*group].share / numbers.groups[*group].expected_share;
+                format!("`{}` got {times:.1} times its promise", numbers.groups[*group].name)
             })
             .collect();
         Cause {

@@ -107,12 +107,12 @@ fn model(
 fn donation(subject: &Subject<'_>, numbers: &Estimates) -> Suspicion {
     let code = DONATION.code;
     let release = &subject.host.kernel;
-    let least = numbers.expected.iter().map(|expected| expected.share).fold(1.0, f64::min);
+    let least = numbers.promised().fold(1.0, f64::min);
     // A light group keeps what it cannot donate.
-    let each = numbers.expected.iter().zip(&numbers.seen);
-    let lightest_gained = each
-        .min_by(|a, b| a.0.share.total_cmp(&b.0.share))
-        .is_some_and(|(expected, seen)| seen.value > expected.share);
+    let groups = numbers.groups.iter();
+    let lightest_gained = groups
+        .min_by(|a, b| a.expected_share.total_cmp(&b.expected_share))
+        .is_some_and(|lightest| lightest.share > lightest.expected_share);
     let text = format!("the lightest share is {} on {release}", percent(least));
     match KernelVersion::parse(release) {
         None => Suspicion::NotExamined(format!("{code}: {text}, which is not a version")),

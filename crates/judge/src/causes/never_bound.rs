@@ -49,13 +49,13 @@ pub(super) fn cause(
 
 /// The group that stayed furthest below its limit.
 fn used(measure: Measure, numbers: &Estimates) -> Option<String> {
-    let part = |index: &usize| numbers.seen[*index].value / numbers.expected[*index].share;
-    let least = (0..numbers.names.len()).min_by(|a, b| part(a).total_cmp(&part(b)))?;
+    let part = |index: &usize| numbers.groups[*index].share / numbers.groups[*index].expected_share;
+    let least = (0..numbers.groups.len()).min_by(|a, b| part(a).total_cmp(&part(b)))?;
     Some(format!(
         "`{}` used {} of the {} that it may have",
-        numbers.names[least],
-        rate(measure, numbers.seen[least].value),
-        rate(measure, numbers.expected[least].share)
+        numbers.groups[least].name,
+        rate(measure, numbers.groups[least].share),
+        rate(measure, numbers.groups[least].expected_share)
     ))
 }
 
@@ -63,9 +63,9 @@ fn used(measure: Measure, numbers: &Estimates) -> Option<String> {
 fn cpu(subject: &Subject<'_>, numbers: &Estimates) -> Option<String> {
     let repeat = subject.repeats.first()?;
     let shared = Shared::in_repeat(subject.host, subject.trial, repeat.record).ok()??;
-    let few = numbers.names.iter().zip(&numbers.expected).find_map(|(name, expected)| {
+    let few = numbers.names().zip(numbers.promised()).find_map(|(name, limit)| {
         let threads = *shared.threads.get(name)? as usize;
-        (shared.demand(name) <= expected.share).then(|| {
+        (shared.demand(name) <= limit).then(|| {
             let (threads, cpus) = (count(threads, "thread"), count(shared.set.len(), "CPU"));
             format!("`{name}` has {threads} on {cpus} and could not use more than its limit")
         })

@@ -18,12 +18,12 @@ const OTHERS: usize = 2;
 pub(super) fn explains(subject: &Subject<'_>, numbers: &Estimates) -> bool {
     let Some(low) = low_demand(subject, numbers) else { return false };
     let others = || (0..low.len()).filter(|group| !low[*group]);
-    let left: f64 = others().map(|group| numbers.seen[group].value).sum();
-    let promised: f64 = others().map(|group| numbers.expected[group].share).sum();
+    let left: f64 = others().map(|group| numbers.groups[group].share).sum();
+    let promised: f64 = others().map(|group| numbers.groups[group].expected_share).sum();
     let predicted: Vec<f64> = (0..low.len())
         .map(|group| match low[group] {
-            true => numbers.seen[group].value,
-            false => left * numbers.expected[group].share / promised,
+            true => numbers.groups[group].share,
+            false => left * numbers.groups[group].expected_share / promised,
         })
         .collect();
     let is_strong = |predicted: &[f64]| {
@@ -41,7 +41,7 @@ fn low_demand(subject: &Subject<'_>, numbers: &Estimates) -> Option<Vec<bool>> {
         let first = each.next()??;
         each.all(|other| other == Some(first)).then_some(first)
     };
-    let low = numbers.names.iter().map(of_group).collect::<Option<Vec<bool>>>()?;
+    let low = numbers.names().map(of_group).collect::<Option<Vec<bool>>>()?;
     let others = low.iter().filter(|low| !**low).count();
     (others >= OTHERS && others < low.len()).then_some(low)
 }

@@ -25,11 +25,11 @@ pub(super) fn find(
     numbers: &Estimates,
     verdict: Verdict,
 ) -> Found {
-    let names = &numbers.names;
+    let names: Vec<String> = numbers.names().cloned().collect();
     let measured = |repeat| {
         let queue = Queue::all(subject.trial, repeat).into_iter().find_map(Result::ok);
         let device = queue.as_ref().map(|queue| queue.device.as_str());
-        Measured::new(repeat, names, device)
+        Measured::new(repeat, &names, device)
     };
     let all: Vec<WithEvents<'_>> =
         subject.repeats.iter().map(|repeat| (repeat, measured(repeat))).collect();
@@ -37,8 +37,10 @@ pub(super) fn find(
     if !divides || all.iter().all(|(_, measured)| measured.is_none()) {
         return Found::default();
     }
-    let promised: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
-    let inputs = Inputs { subject, measure, numbers, promised: &promised, within: promise.within };
+    let promised: Vec<f64> = numbers.promised().collect();
+    let within = promise.within;
+    let (names, promised) = (&names[..], &promised[..]);
+    let inputs = Inputs { subject, measure, numbers, names, promised, within };
     let is_asked = |repeat: &Repeat<'_>| match verdict {
         Verdict::Undecided => inputs.is_broken_as_observed(repeat),
         _ => inputs.is_broken(repeat),
@@ -77,6 +79,7 @@ struct Inputs<'a, 'r> {
     subject: &'a Subject<'r>,
     measure: Measure,
     numbers: &'a Estimates,
+    names: &'a [String],
     promised: &'a [f64],
     within: f64,
 }
@@ -99,18 +102,17 @@ impl<'a> Inputs<'a, '_> {
     /// to the same side. Others may be off there by chance, of which nothing is said.
     fn is_broken_as_observed(&self, repeat: &Repeat<'_>) -> bool {
         let Some(was) = &self.numbers.was else { return false };
-        let group = self.numbers.names.iter().position(|name| *name == was.group);
+        let group = self.numbers.names().position(|name| *name == was.group);
         let Some((group, seen)) = group.zip(self.seen(repeat)) else { return false };
-        let Some(observed) = self.numbers.facts.get(group) else { return false };
+        let Some(observed) = self.numbers.groups[group].was else { return false };
         let (seen, promised) = (seen[group], self.promised[group]);
         let off = Side::Both.error(seen / promised, 1.0) > self.within;
-        off && (seen > promised) == (*observed > promised)
+        off && (seen > promised) == (observed.value > promised)
     }
 
     /// The requests that BFQ lets each group hold; no cap where its demand is not known.
     fn caps(&self, pool: f64) -> Vec<f64> {
-        let groups =
-            self.numbers.names.iter().map(String::as_str).zip(self.promised.iter().copied());
+        let groups = self.numbers.names().map(String::as_str).zip(self.promised.iter().copied());
         let mut caps = vec![f64::INFINITY; self.promised.len()];
         for cap in group_caps(self.subject.trial, groups, pool) {
             caps[cap.group] = cap.cap.max(1.0);
@@ -130,7 +132,7 @@ impl<'a> Inputs<'a, '_> {
                 None => (of.whole() <= MORE_THAN_KEPT * depth * disk.seconds).then_some(depth),
             }
         };
-        self.numbers.names.iter().enumerate().map(one).collect()
+        self.numbers.names().enumerate().map(one).collect()
     }
 
     /// Requests of the disk, of this mean size, for each of a group's, on average; `None` where the group's have no
@@ -155,7 +157,7 @@ impl<'a> Inputs<'a, '_> {
                 one.workload == name && one.cpus.as_ref().is_some_and(|cpus| cpus.len() == 1)
             })
         };
-        self.numbers.names.iter().all(|name| {
+        self.numbers.names().all(|name| {
             of(name).is_some_and(|group| group.workloads.iter().all(|one| is_placed(&one.name)))
         })
     }
@@ -179,7 +181,7 @@ impl<'a> Inputs<'a, '_> {
         measured: &'a Measured,
         disturbed: bool,
     ) -> Option<Case<'a>> {
-        let names = &self.numbers.names;
+        let names = self.names;
         let shared = Shared::in_repeat(self.subject.host, self.subject.trial, repeat.record);
         let shared = shared.ok().flatten();
         let threads = |name: &String| {
@@ -194,12 +196,10 @@ impl<'a> Inputs<'a, '_> {
         let queue = queues.into_iter().find_map(Result::ok);
         let pool = queue.as_ref().and_then(|queue| queue.nr_requests);
         let scheduler = queue.and_then(|queue| queue.scheduler);
-        let by_weight =
-            |expected: &crate::expected::Expected| expected.by_weight.unwrap_or(expected.share);
         Some(Case {
             names,
             promised: self.promised,
-            weights: self.numbers.expected.iter().map(by_weight).collect(),
+            weights: self.numbers.by_weight().collect(),
             seen: self.seen(repeat)?,
             within: self.within,
             depths: self.depths(measured),

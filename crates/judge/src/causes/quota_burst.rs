@@ -44,18 +44,19 @@ pub(super) fn suspect(
     knob: &str,
     numbers: &Estimates,
 ) -> Suspicion {
-    let above = |index: &usize| numbers.seen[*index].value - numbers.expected[*index].share;
-    let most = (0..numbers.names.len()).max_by(|a, b| above(a).total_cmp(&above(b)));
+    let above =
+        |index: &usize| numbers.groups[*index].share - numbers.groups[*index].expected_share;
+    let most = (0..numbers.groups.len()).max_by(|a, b| above(a).total_cmp(&above(b)));
     let shared = Shared::in_repeat(subject.host, subject.trial, repeat.record).ok().flatten();
     let (Some(most), Some(shared)) = (most, shared) else {
         return Suspicion::NotExamined(format!("{CODE}: the CPUs of the groups are not known"));
     };
-    let period = period_s(repeat, &numbers.names[most], knob).unwrap_or(USUAL_PERIOD_S);
+    let period = period_s(repeat, &numbers.groups[most].name, knob).unwrap_or(USUAL_PERIOD_S);
     let carried = shared.count() * CARRIED_S / period;
     let text = format!(
         "`{}` used {:.4} CPUs more than its quota; {} may carry {carried:.4} over the end of each \
          period of {:.0} ms",
-        numbers.names[most],
+        numbers.groups[most].name,
         above(&most),
         shared.label(),
         period * 1e3

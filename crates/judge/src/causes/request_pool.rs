@@ -91,18 +91,16 @@ pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Estimates)
 /// What the lightest and the heaviest groups got relative to their promise. An exhausted pool takes
 /// from the heavy and gives to the light.
 fn fingerprint(numbers: &Estimates, fits: bool) -> Option<String> {
-    let shares = || numbers.expected.iter().map(|expected| expected.share);
+    let shares = || numbers.promised();
     let (least, most) = (shares().reduce(f64::min)?, shares().reduce(f64::max)?);
     if most <= least * 1.001 {
         return None;
     }
     let served = |demand: f64| {
-        let class: Vec<f64> = numbers
-            .expected
-            .iter()
-            .zip(&numbers.seen)
-            .filter(|(expected, _)| (expected.share / demand - 1.0).abs() < 1e-9)
-            .map(|(expected, seen)| seen.value / expected.share)
+        let groups = numbers.groups.iter();
+        let class: Vec<f64> = groups
+            .filter(|group| (group.expected_share / demand - 1.0).abs() < 1e-9)
+            .map(|group| group.share / group.expected_share)
             .collect();
         class.iter().sum::<f64>() / class.len().max(1) as f64
     };
@@ -117,7 +115,7 @@ fn fingerprint(numbers: &Estimates, fits: bool) -> Option<String> {
 
 /// BFQ's cap as it follows from the promise: each group's part of the pool.
 fn cap(pool: f64, numbers: &Estimates) -> Option<String> {
-    let shares = || numbers.expected.iter().map(|expected| expected.share);
+    let shares = || numbers.promised();
     let (least, most) = (shares().reduce(f64::min)?, shares().reduce(f64::max)?);
     Some(format!(
         "BFQ (since 5.17) caps a group at its weight's part of the pool: {:.1} requests for the \

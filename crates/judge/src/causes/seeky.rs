@@ -53,10 +53,9 @@ pub(super) fn suspect(
     let reading = queue::reading(repeat, &queue.disk);
     let rotational = reading.and_then(|reading| reading.at_start.get("rotational"));
     let costs: Option<Vec<f64>> =
-        numbers.names.iter().map(|name| bytes_in_time(subject, name)).collect();
+        numbers.names().map(|name| bytes_in_time(subject, name)).collect();
     let predicted: Option<Vec<f64>> = costs.map(|costs| {
-        let each = numbers.expected.iter().zip(costs);
-        each.map(|(expected, cost)| expected.share * cost).collect()
+        numbers.promised().zip(costs).map(|(promised, cost)| promised * cost).collect()
     });
     let fit = predicted.and_then(|predicted| Fit::new(numbers, &predicted));
     let agrees = fit.is_some_and(|fit| fit.agreeing() >= AGREES);

@@ -137,7 +137,7 @@ fn errors_of_halves(grid: &Grid, numbers: &Estimates) -> Option<(f64, f64)> {
             after.iter().zip(before).map(|(after, before)| after - before).collect();
         let all: f64 = got.iter().sum();
         let error = |(got, share): (&f64, f64)| (got / all / share - 1.0).abs();
-        let shares = numbers.expected.iter().map(|expected| expected.share);
+        let shares = numbers.promised();
         (all > 0.0).then(|| got.iter().zip(shares).map(error).fold(0.0, f64::max))
     };
     let middle = grid.steps / 2;

@@ -32,7 +32,7 @@ pub const TICK_S: f64 = 0.01;
 
 /// Compares one slice of the lightest group with what it got; `None` where it is small.
 pub(super) fn find(numbers: &Estimates, slice_s: f64, within: f64) -> Option<Cause> {
-    let least = numbers.expected.iter().map(|expected| expected.share).fold(1.0, f64::min);
+    let least = numbers.promised().fold(1.0, f64::min);
     let error = slice_s / (numbers.window_s * least);
     let text = format!(
         "a service slice of {:.0} ms is {} of what the lightest group is promised in {:.1} s",

@@ -55,8 +55,8 @@ pub(super) fn suspect(
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
         return Some(Suspicion::NotExamined(format!("{CODE}: `nr_requests` was not recorded")));
     };
-    let shares = numbers.expected.iter().map(|expected| expected.share);
-    let groups = numbers.names.iter().map(String::as_str).zip(shares);
+    let shares = numbers.promised();
+    let groups = numbers.names().map(String::as_str).zip(shares);
     let binding: Vec<Cap> = bfq_request_cap::group_caps(subject.trial, groups, pool)
         .into_iter()
         .filter(Cap::binds)
@@ -80,7 +80,7 @@ fn exceeded_caps(
         .map(|cap| {
             format!(
                 "`{}` keeps {} requests outstanding and may hold {}",
-                numbers.names[cap.group], cap.demand, cap.cap
+                numbers.groups[cap.group].name, cap.demand, cap.cap
             )
         })
         .collect();
@@ -131,13 +131,13 @@ fn enough(binding: &[Cap], pool: f64) -> f64 {
 
 /// Examines the effect of rounding caps to whole requests.
 fn rounding(numbers: &Estimates, pool: f64, within: f64) -> Option<Suspicion> {
-    let shares: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+    let shares: Vec<f64> = numbers.promised().collect();
     let predicted = rounded(&shares, pool);
     let moved = |index: &usize| (predicted[*index] / shares[*index] - 1.0).abs();
     let most = (0..shares.len()).max_by(|a, b| moved(a).total_cmp(&moved(b)))?;
     let (error, seen) = (
         predicted[most] / shares[most] - 1.0,
-        numbers.seen[most].value / numbers.expected[most].share - 1.0,
+        numbers.groups[most].share / numbers.groups[most].expected_share - 1.0,
     );
     if error.abs() <= within {
         return Some(Suspicion::RuledOut(format!(
@@ -149,7 +149,7 @@ fn rounding(numbers: &Estimates, pool: f64, within: f64) -> Option<Suspicion> {
     let text = format!(
         "rounding each group's part of {pool} requests to whole ones moves `{}` by {}, and {} was \
          measured",
-        numbers.names[most],
+        numbers.groups[most].name,
         percent(error),
         percent(seen)
     );

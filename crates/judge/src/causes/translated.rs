@@ -53,8 +53,7 @@ pub(super) fn suspect(
     if most / least - 1.0 <= SAME {
         return Some(Suspicion::RuledOut(format!("{CODE}: {text}")));
     }
-    let asked: Option<Vec<f64>> =
-        numbers.names.iter().map(|name| asked(subject, name, knob)).collect();
+    let asked: Option<Vec<f64>> = numbers.names().map(|name| asked(subject, name, knob)).collect();
     let fit = asked.and_then(|asked| Fit::new(numbers, &asked));
     let Some(strength) = fit.and_then(Fit::strength) else {
         return Some(Suspicion::Open(format!(

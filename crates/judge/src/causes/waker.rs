@@ -65,14 +65,14 @@ pub(super) fn suspect(
     if let Some(why) = cannot_be(subject, queue, repeat) {
         return Suspicion::RuledOut(format!("{CODE}: {why}"));
     }
-    let depths: Option<Vec<f64>> = numbers.names.iter().map(|name| depth(subject, name)).collect();
+    let depths: Option<Vec<f64>> = numbers.names().map(|name| depth(subject, name)).collect();
     let Some(depths) = depths else {
         return Suspicion::NotExamined(format!(
             "{CODE}: not all workloads report how many requests they keep outstanding"
         ));
     };
-    let weights: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
-    let seen: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
+    let weights: Vec<f64> = numbers.promised().collect();
+    let seen: Vec<f64> = numbers.shares().collect();
     let found = bonds(&weights, &depths, &seen);
     let predicted = law::shares(&weights, &depths, &found);
     let fit = Fit::new(numbers, &predicted).filter(|_| !found.is_empty());
@@ -128,14 +128,14 @@ fn bonds(weights: &[f64], depths: &[f64], seen: &[f64]) -> Vec<Bond> {
 }
 
 fn cause(numbers: &Estimates, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Cause {
-    let name = |group: usize| &numbers.names[group];
+    let name = |group: usize| &numbers.groups[group].name;
     let pairs: Vec<String> = bonds
         .iter()
         .map(|bond| format!("`{}` with `{}`", name(bond.group), name(bond.with)))
         .collect();
     let each: Vec<String> = (0..predicted.len())
         .map(|group| {
-            let (share, seen) = (predicted[group], numbers.seen[group].value);
+            let (share, seen) = (predicted[group], numbers.groups[group].share);
             format!("`{}` {}, measured {}", name(group), percent(share), percent(seen))
         })
         .collect();

@@ -43,16 +43,15 @@ pub(super) fn suspect(
     if mode == WeightMode::Smp {
         return Suspicion::RuledOut(format!("{CODE}: each weight counts once (`{mode}`{by})"));
     }
-    if numbers.names.iter().any(|name| name.contains('/')) {
+    if numbers.names().any(|name| name.contains('/')) {
         return Suspicion::NotExamined(format!("{CODE}: groups inside groups are not in its law"));
     }
     let groups: Option<Vec<Contender>> = numbers
-        .names
-        .iter()
-        .zip(&numbers.expected)
-        .map(|(name, expected)| {
+        .names()
+        .zip(numbers.by_weight())
+        .map(|(name, weight)| {
             Some(Contender {
-                weight: expected.by_weight.unwrap_or(expected.share),
+                weight,
                 threads: Threads::Free(f64::from(*shared.threads.get(name)?)),
                 cpus: counted_cpus(host, record, name, shared),
             })
@@ -70,14 +69,9 @@ pub(super) fn suspect(
         ));
     };
     let all: f64 = predicted.iter().sum();
-    let each =
-        numbers.names.iter().zip(&predicted).zip(&numbers.seen).map(|((name, part), seen)| {
-            format!(
-                "`{name}`: {} by this law, {} measured",
-                percent(part / all),
-                percent(seen.value)
-            )
-        });
+    let each = numbers.names().zip(&predicted).zip(numbers.shares()).map(|((name, part), seen)| {
+        format!("`{name}`: {} by this law, {} measured", percent(part / all), percent(seen))
+    });
     let evidence = vec![
         format!(
             "`cgroup_mode` is `{mode}`{by}; that explains {} of the error",

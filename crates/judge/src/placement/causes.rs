@@ -11,8 +11,7 @@ use assay_verdict::wording::{percent, some_of};
 use super::PlacedWorkload;
 
 /// The causes that fit the record of the workload that broke the promise.
-pub(super) fn find(seen: Option<&PlacedWorkload<'_>>, what: PlacementMeasure) -> Vec<Cause> {
-    let Some(seen) = seen else { return Vec::new() };
+pub(super) fn find(seen: &PlacedWorkload<'_>, what: PlacementMeasure) -> Vec<Cause> {
     let mut causes = Vec::new();
     match what {
         PlacementMeasure::Threads => causes.extend(affinity(seen)),

@@ -5,8 +5,8 @@ use assay_stats::start::Quantity;
 use assay_terms::Measure;
 
 use crate::cpus::Shared;
+use crate::estimates::{Observed, PromiseData};
 use crate::expected::{self, Expected};
-use crate::promise_data::{Observed, PromiseData};
 use crate::queue::{disk_of, is_measured};
 use crate::repeat::Repeat;
 use crate::subject::Subject;
@@ -40,8 +40,7 @@ pub(super) fn promise_data<'s>(
         Ok(Observed { number: repeat.number, observed, judged })
     });
     Ok(PromiseData {
-        names: subject.groups.iter().map(|name| (*name).to_owned()).collect(),
-        expected,
+        groups: subject.groups.iter().map(|name| (*name).to_owned()).zip(expected).collect(),
         quantity: if kind.divides() { Quantity::Share } else { Quantity::Rate },
         unit: unit(measure),
         side: kind.side(),

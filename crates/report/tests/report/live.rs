@@ -33,7 +33,11 @@ fn promise(measure: &str, groups: Vec<GroupJudgement>) -> PromiseJudgement {
         to: Some("io.weight".to_owned()),
         reason: "too early to tell".to_owned(),
         groups,
-        ..PromiseJudgement::without_numbers(measure, "proportional", verdict)
+        measure: measure.to_owned(),
+        is: "proportional".to_owned(),
+        within: 0.1,
+        verdict,
+        ..PromiseJudgement::default()
     }
 }
 
