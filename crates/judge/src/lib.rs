@@ -19,7 +19,6 @@ mod cross_trial;
 mod decide;
 mod estimates;
 mod expected;
-mod expected_gain;
 mod facts;
 mod found;
 mod knob_value;
@@ -153,9 +152,7 @@ fn judge_with(manifest: &Manifest, samples: &Samples, part: f64) -> Judgement {
         study: manifest.study.clone(),
         verdict: Verdict::worst(verdicts.chain(comparisons.iter().map(|one| one.verdict))),
         references: references
-            .map(|(index, reference)| {
-                reference::compare(manifest, reference, &inputs(first + index))
-            })
+            .map(|(index, reference)| reference::compare(reference, &inputs(first + index)))
             .collect(),
         trials,
         comparisons,

@@ -1,17 +1,15 @@
 //! Published numbers next to ours. Never judged: they come from other machines.
 
-use assay_run_folder::{Levels, Manifest, ReferenceRecord, TrialRecord};
+use assay_run_folder::{Levels, ReferenceRecord, TrialRecord};
 use assay_stats::resolution::Resolution;
-use assay_verdict::{ExpectedGain, ReferenceJudgement};
+use assay_verdict::ReferenceJudgement;
 
 use crate::cross_trial::{TrialInput, of_level};
-use crate::expected_gain::{self, Gain};
 use crate::metric::resolution;
 use crate::trial_value::ValuesByRepeat;
 
 /// Adds our measurements to a reference: one entry for each trial with its levels.
 pub(crate) fn compare(
-    manifest: &Manifest,
     reference: &ReferenceRecord,
     inputs: &[TrialInput<'_>],
 ) -> ReferenceJudgement {
@@ -19,27 +17,17 @@ pub(crate) fn compare(
         let factors = &one.trial.factors;
         reference.under.iter().all(|(name, level)| factors.get(name) == Some(level))
     };
-    let (mut ours, mut expected) = (Vec::new(), Vec::new());
-    let measure = reference.measure.as_deref().unwrap_or_default();
-    for one in inputs.iter().filter(|_| reference.measure.is_some()).filter(belongs) {
+    let resolution = resolution(reference.measure.as_deref().unwrap_or_default());
+    let ours = |one: &TrialInput<'_>| {
         let factors = one.trial.factors.clone();
         if reference.to.is_empty() {
-            ours.push(of_level(factors, &one.found.numbers, resolution(measure)));
-            continue;
+            return of_level(factors, &one.found.numbers, resolution);
         }
         let other = other_side(one.trial, &reference.to, inputs);
         let ratios = ratios(&one.found.numbers, other, &reference.to);
-        let level = of_level(factors, &ratios, Resolution::Exact);
-        expected.extend(other.and_then(|other| {
-            let (of, to) = (one.trial, other.trial);
-            expected_gain::find(manifest, &Gain { measure, of, to, measured: level.value })
-        }));
-        ours.push(level);
-    }
-    // With an expectation for only some entries it would be unclear which they belong to.
-    if expected.len() != ours.len() {
-        expected = Vec::<ExpectedGain>::new();
-    }
+        of_level(factors, &ratios, Resolution::Exact)
+    };
+    let inputs = inputs.iter().filter(|_| reference.measure.is_some());
     ReferenceJudgement {
         what: reference.what.clone(),
         value: reference.value,
@@ -49,8 +37,7 @@ pub(crate) fn compare(
         group: reference.group.clone(),
         under: reference.under.clone(),
         to: reference.to.clone(),
-        ours,
-        expected,
+        ours: inputs.filter(belongs).map(ours).collect(),
     }
 }
 

@@ -1,9 +1,7 @@
 //! Wording of promises across trials and of references, shared by page and terminal.
 
 use assay_run_folder::Levels;
-use assay_verdict::{
-    ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
-};
+use assay_verdict::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
 
 use crate::number::{self, NONE, Unit};
 use crate::wording;
@@ -131,41 +129,8 @@ pub(crate) fn theirs(reference: &ReferenceJudgement) -> String {
     format!("{} {}", number::four(reference.value), reference.unit)
 }
 
-/// Our values for a reference, one text per matching trial, followed by the gains predicted from
-/// bandwidths.
+/// Our values for a reference, one text per matching trial.
 pub(crate) fn ours(reference: &ReferenceJudgement) -> Vec<String> {
-    let mut texts = measured(reference);
-    let several = reference.ours.len() > 1;
-    for (level, gain) in reference.ours.iter().zip(&reference.expected) {
-        let levels = wording::factors(&level.factors);
-        let before = if several { format!("{levels}: ") } else { String::new() };
-        texts.push(format!("{before}{}", expected(gain)));
-    }
-    texts
-}
-
-/// The closed-form prediction for a gain.
-fn expected(gain: &ExpectedGain) -> String {
-    let Some(ratio) = gain.if_memory_bound else {
-        let why = gain.not_available.as_deref().unwrap_or("cannot be computed");
-        return format!("expected from the bandwidths between nodes: not available: {why}");
-    };
-    let part = gain.memory_bound_part.map_or_else(
-        || "no memory-bound part explains our value".to_owned(),
-        |part| {
-            format!(
-                "our value fits a program that waits for memory {} % of the time",
-                number::percent(part, 0)
-            )
-        },
-    );
-    format!(
-        "expected from the bandwidths between nodes if entirely memory-bound: {} times; {part}",
-        number::three(ratio)
-    )
-}
-
-fn measured(reference: &ReferenceJudgement) -> Vec<String> {
     if reference.measure.is_none() {
         return vec!["no comparable number".to_owned()];
     }

@@ -100,21 +100,4 @@ pub struct ReferenceJudgement {
     pub to: Levels,
     /// Our numbers, one for each trial with these levels.
     pub ours: Vec<LevelJudgement>,
-    /// The gain expected by the closed form of bandwidths for each entry of `ours`, where the
-    /// reference is the gain of one memory placement over another; empty otherwise.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub expected: Vec<ExpectedGain>,
-}
-
-/// The gain expected from bandwidths alone.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ExpectedGain {
-    /// The gain of a workload that is entirely memory-bound.
-    pub if_memory_bound: Option<f64>,
-    /// The part of the time for which the workload is memory-bound, by the measured ratio; `null`
-    /// where the two contradict each other.
-    pub memory_bound_part: Option<f64>,
-    /// Why there is no expectation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_available: Option<String>,
 }

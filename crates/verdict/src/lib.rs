@@ -23,9 +23,7 @@ pub use comparison::{
     ComparedRun, Equivalence, Estimated, MeasureComparison, PromiseChange, PromiseState,
     RunComparison, RunDifference, TrialComparison,
 };
-pub use cross_trial::{
-    ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
-};
+pub use cross_trial::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
 pub use failure::RunErrors;
 pub use fleet::{
     Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetPromise,

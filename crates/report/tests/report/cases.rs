@@ -224,7 +224,6 @@ pub(crate) fn across() -> Run {
             under: at(2.0),
             to: assay_run_folder::Levels::new(),
             ours: vec![level(2.0, 1.96e8)],
-            expected: vec![],
         },
         ReferenceJudgement {
             what: "AnonHugePages during the run".to_owned(),
@@ -236,7 +235,6 @@ pub(crate) fn across() -> Run {
             under: assay_run_folder::Levels::new(),
             to: assay_run_folder::Levels::new(),
             ours: vec![],
-            expected: vec![],
         },
     ];
     run.judgement.verdict = Verdict::Broken;

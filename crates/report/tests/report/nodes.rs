@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use assay_facts::{Available, Node, NodeAccess};
 use assay_run_folder::{Column, CounterSpan, NodeCounts, Table};
-use assay_verdict::ExpectedGain;
 
 use crate::cases;
 use crate::fixture::Run;
@@ -81,27 +80,6 @@ fn numastat_counters_are_shown_before_and_after() {
     let text = text(&run);
     assert!(text.contains("numastat of node 0, pages: numa_hit +250"), "{text}");
     assert!(text.contains("numastat of node 1, pages: numa_hit +1"), "{text}");
-}
-
-#[test]
-fn gain_is_shown_with_the_prediction_from_bandwidths() {
-    let mut run = cases::across();
-    let reference = &mut run.judgement.references[0];
-    reference.to = [("limit".to_owned(), 0.6.into())].into();
-    reference.ours[0].value = Some(1.2);
-    reference.expected = vec![ExpectedGain {
-        if_memory_bound: Some(2.0),
-        memory_bound_part: Some(1.0 / 3.0),
-        not_available: None,
-    }];
-    for output in [text(&run), html(&run)] {
-        assert!(output.contains("if entirely memory-bound"), "{output}");
-        assert!(output.contains("33"), "{output}");
-    }
-    run.judgement.references[0].expected =
-        vec![ExpectedGain { not_available: Some("not measured".to_owned()), ..Default::default() }];
-    let text = text(&run);
-    assert!(text.contains("not available: not measured"), "{text}");
 }
 
 /// Counters of two nodes, each growing by `grown[node]` a second, as sources record them.

@@ -199,7 +199,7 @@ fn programs_that_place_themselves_are_detected_with_their_cause() {
 }
 
 #[test]
-fn pages_follow_their_policy_and_the_gain_has_its_expected_value() {
+fn pages_follow_their_policy_and_the_gain_is_measured() {
     let Some(guest) = on_v2("placements in a guest") else { return };
     let document = guest.part("placement").json();
     for memory in ["first touch", "interleave:0-1", "bind:1"] {
@@ -220,14 +220,6 @@ fn pages_follow_their_policy_and_the_gain_has_its_expected_value() {
     });
     let gain = gain.unwrap_or_else(|| panic!("no gain in {document:#}"));
     assert!(gain["ours"][0]["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{gain:#}");
-    let expected = &gain["expected"][0];
-    match expected["if_memory_bound"].as_f64() {
-        Some(ratio) => assert!(ratio > 0.0 && ratio <= 4.0, "{gain:#}"),
-        None => skip(
-            "the expected gain in a guest",
-            &format!("the guest was too slow: {}", expected["not_available"]),
-        ),
-    }
     assert!(document["caveat"].as_str().unwrap().contains("emulated guest"), "{document:#}");
 }
 
