@@ -15,7 +15,6 @@ mod null_blk;
 mod order;
 mod placement;
 mod plan_trials;
-mod prediction_command;
 mod privileges;
 mod program;
 mod promise;
@@ -32,13 +31,12 @@ pub use footprint::{Footprint, Predictions, prediction_commands};
 pub use interleave::{CHANGED, interleave};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{RepeatId, order};
-pub use placement::PlacementPlan;
 pub use plan_trials::{plan, plan_with};
 pub use program::{RequiredProgram, required_programs};
 pub use refusal::Refusal;
 pub use setting::SettingPlan;
 pub use shard::Shard;
-pub use step::{Step, steps};
+pub use step::{PlannedChange, changes};
 pub use trial::{
     AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, Plan, StoragePlan, ToolPlan, Trial,
     WorkloadPlan,

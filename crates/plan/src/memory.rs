@@ -2,10 +2,10 @@
 //! it. What the page cache would hold of their files is not needed.
 
 use assay_facts::HostFacts;
+use assay_run_folder::PlacementRecord;
 use assay_units::{Bytes, MemoryPolicy, NodeSet};
 
 use crate::footprint::Predictions;
-use crate::placement::PlacementPlan;
 use crate::refusal::Refusal;
 use crate::trial::{AfterPlan, Trial, WorkloadPlan};
 
@@ -43,7 +43,7 @@ pub(crate) fn too_little(
     let bound: Vec<&NodeSet> = trial.placements.iter().filter_map(bound_to).collect();
     bound.iter().find_map(|nodes| {
         let is_there = |workload: &WorkloadPlan| {
-            let place = trial.placements.iter().find(|one| one.record.workload == workload.name);
+            let place = trial.placements.iter().find(|one| one.workload == workload.name);
             place.and_then(bound_to) == Some(*nodes)
         };
         let needed = needed_by(trial, predictions, &is_there);
@@ -58,7 +58,7 @@ pub(crate) fn too_little(
     })
 }
 
-fn bound_to(place: &PlacementPlan) -> Option<&NodeSet> {
+fn bound_to(place: &PlacementRecord) -> Option<&NodeSet> {
     match &place.memory {
         Some(MemoryPolicy::Bind(nodes)) => Some(nodes),
         _ => None,

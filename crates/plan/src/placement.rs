@@ -11,36 +11,13 @@ use assay_units::{CpuChoice, CpuSet, MemoryPolicy, NodeSet};
 use crate::members::members;
 use crate::refusal::Refusal;
 
-/// The placement of one workload.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlacementPlan {
-    /// In the form of the record.
-    pub record: PlacementRecord,
-    /// The CPUs on which it may run.
-    pub cpus: Option<CpuSet>,
-    /// Its memory policy.
-    pub memory: Option<MemoryPolicy>,
-    /// Transparent huge pages: `default`, `advised` or `never`.
-    pub huge_pages: Option<String>,
-}
-
-impl PlacementPlan {
-    /// ` on CPUs 0-1 with memory interleave:0-1`, as a suffix of the workload.
-    pub(crate) fn describe(&self) -> String {
-        let cpus = self.cpus.as_ref().map(|cpus| format!(" on CPUs {cpus}"));
-        let memory = self.memory.as_ref().map(|memory| format!(" with memory {memory}"));
-        let huge = self.huge_pages.as_ref().map(|mode| format!(" and huge pages {mode}"));
-        [cpus, memory, huge].into_iter().flatten().collect()
-    }
-}
-
 /// Every workload of the trial that has a placement, by its name in the trial.
 pub(crate) fn plan_placements(
     study: &Study,
     facts: &HostFacts,
     factors: &Bindings,
     refusals: &mut Vec<Refusal>,
-) -> Vec<PlacementPlan> {
+) -> Vec<PlacementRecord> {
     let mut planner = Planner { study, facts, factors, refusals, plans: Vec::new() };
     planner.groups(&study.groups, None, &Placement::default());
     planner.plans
@@ -51,7 +28,7 @@ struct Planner<'p> {
     facts: &'p HostFacts,
     factors: &'p Bindings,
     refusals: &'p mut Vec<Refusal>,
-    plans: Vec<PlacementPlan>,
+    plans: Vec<PlacementRecord>,
 }
 
 impl Planner<'_> {
@@ -101,7 +78,7 @@ fn plan(
     factors: &Bindings,
     (group, name): (&str, &str),
     workload: &str,
-) -> Result<PlacementPlan, Refusal> {
+) -> Result<PlacementRecord, Refusal> {
     // The checker has resolved and parsed every value.
     let text = |value: &Option<Templated<String>>| value.as_ref()?.resolve(factors).ok();
     let (asked_cpus, asked_memory) = (text(&placement.cpus), text(&placement.memory));
@@ -118,16 +95,15 @@ fn plan(
         let since = if mode == "advised" { (6, 18) } else { (3, 15) };
         needs_kernel(facts, workload, &format!("huge_pages = {mode}"), since)?;
     }
-    let record = PlacementRecord {
+    Ok(PlacementRecord {
         workload: name.to_owned(),
         group: group.to_owned(),
         asked_cpus,
-        cpus: cpus.clone(),
-        memory: memory.clone(),
-        huge_pages: huge_pages.clone(),
         pages: pages(memory.as_ref(), cpus.as_ref(), facts),
-    };
-    Ok(PlacementPlan { record, cpus, memory, huge_pages })
+        cpus,
+        memory,
+        huge_pages,
+    })
 }
 
 fn cpus(choice: &CpuChoice, facts: &HostFacts, workload: &str) -> Result<CpuSet, Refusal> {

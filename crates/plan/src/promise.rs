@@ -1,16 +1,14 @@
 //! Promises about single trials, in the form of the record.
 
-use assay_run_folder::{EveryRecord, PromiseRecord, Reference, RelationRecord};
+use assay_run_folder::{EveryRecord, PlacementRecord, PromiseRecord, Reference, RelationRecord};
 use assay_study::{Bindings, Bound, Promise, Relation, Study, parse_bound};
-
-use crate::placement::PlacementPlan;
 
 /// Whether a promise applies to this trial if trials run different workloads: the workload of a
 /// metric must run, and `placed` needs a placement.
 pub(crate) fn is_applicable(
     promise: &PromiseRecord,
     study: &Study,
-    placements: &[PlacementPlan],
+    placements: &[PlacementRecord],
 ) -> bool {
     if promise.is == RelationRecord::Placed {
         return placements.iter().any(|plan| match promise.measure.as_str() {

@@ -1,128 +1,100 @@
-//! The steps of a trial in order, with the inverse of each, in words.
+//! The changes of the host in a trial in order, with the inverse of each, in words.
 //!
 //! `assay check` prints them; the runner follows the plan itself, not this list.
 
 use assay_facts::UsedHierarchy;
 use assay_knob::SideEffect;
-use assay_run_folder::SettingRecord;
+use assay_run_folder::{PlacementRecord, SettingRecord};
 use assay_study::{DiskSource, Format};
 use assay_units::format_duration;
+use serde::Serialize;
 
 use crate::null_blk::null_blk_attributes;
-use crate::placement::PlacementPlan;
 use crate::setting::SettingPlan;
-use crate::trial::{AfterPlan, DiskPlan, GroupPlan, Trial};
+use crate::trial::{AfterPlan, DiskPlan, GroupPlan, KnobPlan, Trial, WorkloadPlan};
 
-/// One change of the host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// Set up the disk with this index: device, partitions, file systems, queue.
-    SetUpDisk(usize),
-    /// Write the host setting with this index.
-    WriteSetting(usize),
-    /// Make the top group of the run in every hierarchy.
-    MakeTop,
-    /// Make the group with this index in every hierarchy.
-    MakeGroup(usize),
-    /// Write one knob: group, knob.
-    WriteKnob(usize, usize),
-    /// Start one workload inside its group, waiting before its first I/O: group, workload.
-    Start(usize, usize),
-    /// Write dirty pages back and drop caches.
-    DropCaches,
-    /// Release all workloads at once, sample, and stop them.
-    Measure,
-}
-
-/// The steps of a repeat of `trial`, in order.
-#[must_use]
-pub fn steps(trial: &Trial) -> Vec<Step> {
-    let mut steps: Vec<Step> = (0..trial.disks.len()).map(Step::SetUpDisk).collect();
-    steps.extend((0..trial.settings.len()).map(Step::WriteSetting));
-    steps.push(Step::MakeTop);
-    for (index, group) in trial.groups.iter().enumerate() {
-        steps.push(Step::MakeGroup(index));
-        steps.extend((0..group.knobs.len()).map(|knob| Step::WriteKnob(index, knob)));
-    }
-    for (index, group) in trial.groups.iter().enumerate() {
-        steps.extend((0..group.workloads.len()).map(|workload| Step::Start(index, workload)));
-    }
-    if trial.drop_caches.is_some() {
-        steps.push(Step::DropCaches);
-    }
-    steps.push(Step::Measure);
-    steps
-}
-
-impl Step {
-    /// The changes of the host, in words; empty for a step that changes nothing.
-    #[must_use]
-    pub fn changes(&self, trial: &Trial) -> Vec<String> {
-        match self {
-            Self::SetUpDisk(index) => disk_changes(trial, *index),
-            Self::WriteSetting(index) => setting_changes(&trial.settings[*index]),
-            Self::DropCaches => trial
-                .drop_caches
-                .iter()
-                .map(|what| format!("sync, then write `{what}` to /proc/sys/vm/drop_caches"))
-                .collect(),
-            Self::MakeTop => trial.hierarchies.iter().flat_map(top_changes).collect(),
-            Self::MakeGroup(index) => {
-                let name = &trial.groups[*index].name;
-                trial
-                    .hierarchies
-                    .iter()
-                    .map(|hierarchy| {
-                        format!("mkdir {}/assay-<run>/{name}", hierarchy.base.display())
-                    })
-                    .collect()
-            }
-            Self::WriteKnob(group, knob) => knob_changes(&trial.groups[*group], *knob),
-            Self::Start(group, workload) => {
-                let group = &trial.groups[*group];
-                let workload = &group.workloads[*workload];
-                let prepared = workload.prepare.iter().map(|prepared| {
-                    let (tool, name) = (prepared.tool_name(), &prepared.name);
-                    format!("run {tool} `{name}` inside {} to completion", group.name)
-                });
-                let (tool, name) = (workload.tool_name(), &workload.name);
-                let later = match &workload.after {
-                    None => String::new(),
-                    Some(AfterPlan::Workload(other)) => format!(" when `{other}` has ended"),
-                    Some(AfterPlan::Time(length)) => {
-                        format!(" {} after the others", format_duration(*length))
-                    }
-                };
-                let location = match group.outside {
-                    true => "outside of all groups".to_owned(),
-                    false => format!("inside {}", group.name),
-                };
-                let placement = trial.placements.iter().find(|plan| plan.record.workload == *name);
-                let placement = placement.map(PlacementPlan::describe).unwrap_or_default();
-                let user = workload.user.as_ref().map(|user| format!(" as user {user}"));
-                let user = user.unwrap_or_default();
-                let start = format!("start {tool} `{name}` {location}{placement}{user}{later}");
-                prepared.chain([start]).collect()
-            }
-            Self::Measure => vec![],
-        }
-    }
-
+/// One change of the host, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedChange {
+    /// What is done.
+    pub change: String,
     /// How it is restored.
-    #[must_use]
-    pub const fn inverse(&self) -> &'static str {
-        match self {
-            Self::SetUpDisk(_) => {
-                "restore queue settings, unmount, remove partitions, detach, delete the image"
-            }
-            Self::WriteSetting(_) => "the previous value is restored at the end of the repeat",
-            Self::DropCaches => "cannot be restored: caches fill again by use",
-            Self::MakeTop => "rmdir when empty, and disable the controllers that were enabled",
-            Self::MakeGroup(_) => "rmdir when empty",
-            Self::WriteKnob(..) => "removed with its group",
-            Self::Start(..) | Self::Measure => "stop by process id",
+    pub inverse: &'static str,
+}
+
+/// The changes of a repeat of `trial`, in order.
+#[must_use]
+pub fn changes(trial: &Trial) -> Vec<PlannedChange> {
+    let mut all = Vec::new();
+    let mut add = |changes: Vec<String>, inverse: &'static str| {
+        all.extend(changes.into_iter().map(|change| PlannedChange { change, inverse }));
+    };
+    for disk in &trial.disks {
+        add(
+            disk_changes(disk),
+            "restore queue settings, unmount, remove partitions, detach, delete the image",
+        );
+    }
+    for setting in &trial.settings {
+        add(setting_changes(setting), "the previous value is restored at the end of the repeat");
+    }
+    add(
+        trial.hierarchies.iter().flat_map(top_changes).collect(),
+        "rmdir when empty, and disable the controllers that were enabled",
+    );
+    for group in &trial.groups {
+        let base = |hierarchy: &UsedHierarchy| {
+            format!("mkdir {}/assay-<run>/{}", hierarchy.base.display(), group.name)
+        };
+        add(trial.hierarchies.iter().map(base).collect(), "rmdir when empty");
+        for knob in &group.knobs {
+            add(knob_changes(group, knob), "removed with its group");
         }
     }
+    for group in &trial.groups {
+        for workload in &group.workloads {
+            add(start_changes(trial, group, workload), "stop by process id");
+        }
+    }
+    if let Some(what) = trial.drop_caches {
+        add(
+            vec![format!("sync, then write `{what}` to /proc/sys/vm/drop_caches")],
+            "cannot be restored: caches fill again by use",
+        );
+    }
+    all
+}
+
+/// The preparations of a workload, and its start.
+fn start_changes(trial: &Trial, group: &GroupPlan, workload: &WorkloadPlan) -> Vec<String> {
+    let prepared = workload.prepare.iter().map(|prepared| {
+        let (tool, name) = (prepared.tool_name(), &prepared.name);
+        format!("run {tool} `{name}` inside {} to completion", group.name)
+    });
+    let (tool, name) = (workload.tool_name(), &workload.name);
+    let later = match &workload.after {
+        None => String::new(),
+        Some(AfterPlan::Workload(other)) => format!(" when `{other}` has ended"),
+        Some(AfterPlan::Time(length)) => format!(" {} after the others", format_duration(*length)),
+    };
+    let location = match group.outside {
+        true => "outside of all groups".to_owned(),
+        false => format!("inside {}", group.name),
+    };
+    let placement = trial.placements.iter().find(|placed| placed.workload == *name);
+    let placement = placement.map(describe).unwrap_or_default();
+    let user = workload.user.as_ref().map(|user| format!(" as user {user}"));
+    let user = user.unwrap_or_default();
+    let start = format!("start {tool} `{name}` {location}{placement}{user}{later}");
+    prepared.chain([start]).collect()
+}
+
+/// ` on CPUs 0-1 with memory interleave:0-1`, as a suffix of the workload.
+fn describe(placed: &PlacementRecord) -> String {
+    let cpus = placed.cpus.as_ref().map(|cpus| format!(" on CPUs {cpus}"));
+    let memory = placed.memory.as_ref().map(|memory| format!(" with memory {memory}"));
+    let huge = placed.huge_pages.as_ref().map(|mode| format!(" and huge pages {mode}"));
+    [cpus, memory, huge].into_iter().flatten().collect()
 }
 
 /// The run's top group in one hierarchy, and on v2 what its children need: the kernel shows the
@@ -159,8 +131,7 @@ fn setting_changes(plan: &SettingPlan) -> Vec<String> {
     vec![text]
 }
 
-fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
-    let disk = &trial.disks[index];
+fn disk_changes(disk: &DiskPlan) -> Vec<String> {
     let mut changes = match &disk.source {
         DiskSource::Loop => vec![
             format!("write {} of incompressible data into an image file", disk.size),
@@ -208,8 +179,7 @@ fn speed(disk: &DiskPlan) -> String {
     if words.is_empty() { String::new() } else { format!(" with {}", words.join(", ")) }
 }
 
-fn knob_changes(group: &GroupPlan, index: usize) -> Vec<String> {
-    let knob = &group.knobs[index];
+fn knob_changes(group: &GroupPlan, knob: &KnobPlan) -> Vec<String> {
     let mut changes = vec![format!(
         "write `{}` to {} of {}",
         knob.translation.written, knob.translation.file, group.name

@@ -6,15 +6,15 @@ use std::time::Duration;
 use assay_facts::UsedHierarchy;
 use assay_knob::Translation;
 use assay_run_folder::{
-    ComparisonRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, StopRecord, WarmUpRecord,
+    ComparisonRecord, IoClass, KnobRecord, PlacementRecord, PromiseRecord, ReferenceRecord,
+    StopRecord, WarmUpRecord,
 };
 use assay_study::{Bindings, DiskSource, Ends, Format, Sampling};
 use assay_units::Bytes;
-use assay_workload::Invocation;
 use assay_workload::fio::Job;
+use assay_workload::{Invocation, Placeholders, Program, kind};
 
 use crate::order::RepeatId;
-use crate::placement::PlacementPlan;
 use crate::refusal::Refusal;
 use crate::setting::SettingPlan;
 
@@ -45,7 +45,7 @@ pub struct Trial {
     /// The value written to /proc/sys/vm/drop_caches before each repeat, if any.
     pub drop_caches: Option<u8>,
     /// Placements of workloads.
-    pub placements: Vec<PlacementPlan>,
+    pub placements: Vec<PlacementRecord>,
     /// Scratch disks, in the order of their names.
     pub disks: Vec<DiskPlan>,
     /// Groups, outer ones before those inside them.
@@ -187,9 +187,7 @@ impl WorkloadPlan {
     pub(crate) fn prediction_command(&self) -> Option<Vec<String>> {
         match &self.tool {
             ToolPlan::Fio(_) => None,
-            ToolPlan::Invocation(invocation) => {
-                crate::prediction_command::prediction_command(invocation)
-            }
+            ToolPlan::Invocation(invocation) => predict(invocation),
         }
     }
 
@@ -201,6 +199,19 @@ impl WorkloadPlan {
         };
         own || self.prepare.iter().any(Self::uses_a_disk)
     }
+}
+
+/// The command that predicts what a generator will use; `None` if it cannot predict.
+fn predict(invocation: &Invocation) -> Option<Vec<String>> {
+    let kind_of_tool = kind(&invocation.tool)?;
+    if kind_of_tool.program != Program::Load {
+        return None;
+    }
+    // The location of its files is not known yet, and does not affect their size.
+    let placeholders = Placeholders { directory: Some(".".to_owned()), ..Placeholders::default() };
+    let words = invocation.words.iter().map(|word| placeholders.fill(word));
+    let program = std::iter::once(invocation.program.clone());
+    Some(program.chain(words).chain(["--predict".to_owned()]).collect())
 }
 
 /// Where a workload's data goes, as far as known before the disk is set up.

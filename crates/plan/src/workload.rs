@@ -10,7 +10,6 @@ use assay_workload::{
     Argument, COMMAND, Invocation, Kind, PLACEHOLDERS, Program, Value, WaitMethod, kind,
 };
 
-use crate::prediction_command::prediction_command;
 use crate::program::{ASSAY_LOAD, path_of};
 use crate::refusal::Refusal;
 use crate::trial::{ToolPlan, WorkloadPlan};
@@ -18,21 +17,10 @@ use crate::trial::{ToolPlan, WorkloadPlan};
 /// A workload as the members of a group start it.
 #[derive(Clone)]
 pub(crate) enum WorkloadTemplate {
-    /// The same job for every member, and whether its running time exceeds the window.
-    Args(Job, bool),
+    /// The same for every member, but for its name.
+    Same(Box<WorkloadPlan>),
     /// The sections of a job file, distributed to members.
     Sections(Vec<Section>),
-    /// The same command line for every member.
-    Invocation(Box<LoadTemplate>),
-}
-
-/// A command line with the kind of load it generates.
-#[derive(Clone)]
-pub(crate) struct LoadTemplate {
-    invocation: Invocation,
-    io: IoClass,
-    threads: Option<u32>,
-    until_stopped: bool,
 }
 
 /// The end of sampling ends a repeat, never a tool's own clock; this is how much longer tools run.
@@ -95,13 +83,7 @@ impl WorkloadPlanner<'_> {
                     wait: WaitMethod::Shell,
                     reports_on_sigint: true,
                 };
-                let io = IoClass::default();
-                Ok(WorkloadTemplate::Invocation(Box::new(LoadTemplate {
-                    invocation,
-                    io,
-                    threads: None,
-                    until_stopped: false,
-                })))
+                Ok(same(of_tool(ToolPlan::Invocation(invocation), IoClass::default(), None)))
             }
         }
     }
@@ -122,7 +104,7 @@ impl WorkloadPlanner<'_> {
             job.set("time_based", "1");
             job.set("runtime", format!("{}s", run.as_secs()));
         }
-        Ok(WorkloadTemplate::Args(job, outlasts.is_some()))
+        Ok(same(WorkloadPlan { until_stopped: outlasts.is_some(), ..of_job(&job) }))
     }
 
     fn kind_template(
@@ -157,12 +139,10 @@ impl WorkloadPlanner<'_> {
             reports_on_sigint: kind.reports_on_sigint,
         };
         let io = IoClass { reads: kind.does_io, writes: kind.does_io, ..IoClass::default() };
-        Ok(WorkloadTemplate::Invocation(Box::new(LoadTemplate {
-            invocation,
-            io,
-            threads: kind.threads(&arguments),
+        Ok(same(WorkloadPlan {
             until_stopped: run.is_some() && kind.runs_until_stopped(&arguments),
-        })))
+            ..of_tool(ToolPlan::Invocation(invocation), io, kind.threads(&arguments))
+        }))
     }
 
     /// The factors, and placeholders, which are bound to themselves until the run knows their
@@ -205,53 +185,53 @@ fn has_end(job: &Job) -> bool {
     ["runtime", "loops", "io_size", "number_ios"].iter().any(|option| job.option(option).is_some())
 }
 
+fn same(workload: WorkloadPlan) -> WorkloadTemplate {
+    WorkloadTemplate::Same(Box::new(workload))
+}
+
+fn of_job(job: &Job) -> WorkloadPlan {
+    of_tool(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
+}
+
+/// A workload without a name.
+fn of_tool(tool: ToolPlan, io: IoClass, threads: Option<u32>) -> WorkloadPlan {
+    WorkloadPlan {
+        name: String::new(),
+        tool,
+        until_stopped: false,
+        io,
+        threads,
+        taken_over: Vec::new(),
+        storage: None,
+        creates: None,
+        prepare: Vec::new(),
+        after: None,
+        user: None,
+    }
+}
+
 impl WorkloadTemplate {
     /// The command that predicts the footprint of a generator, program first: it prints JSON and
     /// creates nothing. `None` if it cannot predict.
     pub(crate) fn prediction_command(&self) -> Option<Vec<String>> {
-        let Self::Invocation(load) = self else { return None };
-        prediction_command(&load.invocation)
+        match self {
+            Self::Same(workload) => workload.prediction_command(),
+            Self::Sections(_) => None,
+        }
     }
 
     /// The workload of the `index`-th member of a group; `member` is the member's name, `name` that
     /// of the workload in the trial.
     pub(crate) fn plan(&self, name: String, member: &str, index: usize) -> WorkloadPlan {
-        let workload = |tool: ToolPlan, io, threads| WorkloadPlan {
-            name,
-            tool,
-            until_stopped: false,
-            io,
-            threads,
-            taken_over: Vec::new(),
-            storage: None,
-            creates: None,
-            prepare: Vec::new(),
-            after: None,
-            user: None,
-        };
         match self {
-            Self::Args(job, until_stopped) => WorkloadPlan {
-                until_stopped: *until_stopped,
-                ..workload(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
-            },
+            Self::Same(workload) => WorkloadPlan { name, ..(**workload).clone() },
             Self::Sections(sections) => {
                 let named =
                     sections.iter().find(|section| section.cgroup.as_deref() == Some(member));
                 let section = named.unwrap_or(&sections[index % sections.len()]);
-                let job = &section.job;
-                WorkloadPlan {
-                    taken_over: section.taken_over.clone(),
-                    ..workload(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
-                }
+                let taken_over = section.taken_over.clone();
+                WorkloadPlan { name, taken_over, ..of_job(&section.job) }
             }
-            Self::Invocation(load) => WorkloadPlan {
-                until_stopped: load.until_stopped,
-                ..workload(
-                    ToolPlan::Invocation(load.invocation.clone()),
-                    load.io.clone(),
-                    load.threads,
-                )
-            },
         }
     }
 }

@@ -16,8 +16,8 @@ use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
 use assay_kernel::parse::{keyed, maps, numa_maps};
 use assay_kernel::placement::{HugePageMode, Placement};
 use assay_kernel::{Error, Root, process};
-use assay_plan::{PlacementPlan, Trial};
-use assay_run_folder::{PlacementReading, RepeatRecord, WorkloadResult};
+use assay_plan::Trial;
+use assay_run_folder::{PlacementReading, PlacementRecord, RepeatRecord, WorkloadResult};
 
 use crate::processes::Process;
 
@@ -56,8 +56,8 @@ pub(crate) fn placement(trial: &Trial, workload: &str) -> Placement {
     }
 }
 
-fn find<'t>(trial: &'t Trial, workload: &str) -> Option<&'t PlacementPlan> {
-    trial.placements.iter().find(|plan| plan.record.workload == workload)
+fn find<'t>(trial: &'t Trial, workload: &str) -> Option<&'t PlacementRecord> {
+    trial.placements.iter().find(|plan| plan.workload == workload)
 }
 
 /// Narrows the CPUs of each group, as defined by its cpuset, to those that its workloads are bound to:
@@ -90,7 +90,7 @@ pub(crate) struct PlacementObserver {
 }
 
 struct Workload {
-    plan: PlacementPlan,
+    plan: PlacementRecord,
     /// Its first process; all others descend from it.
     pid: u32,
     /// The list of processes of its group.

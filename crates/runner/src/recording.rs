@@ -52,7 +52,7 @@ pub(crate) fn trial(trial: &Trial) -> TrialRecord {
         groups: trial.groups.iter().map(|planned| group(planned, trial)).collect(),
         disks: trial.disks.iter().map(disk).collect(),
         settings: trial.settings.iter().map(|plan| plan.record.clone()).collect(),
-        placements: trial.placements.iter().map(|plan| plan.record.clone()).collect(),
+        placements: trial.placements.clone(),
         promises: trial.promises.clone(),
         warm_up: trial.warm_up,
         at_most_s: trial.at_most.as_secs_f64(),

@@ -98,7 +98,7 @@ pub use observer::{CurrentSetting, Observer, RunView};
 pub use overrides::StudyChoice;
 pub use pace::Pace;
 pub use passport::{MadePassport, PassportKernelName, PassportOptions, Say, make_passport};
-pub use plan_document::{PlanDocument, PlannedChange, PlannedKnob, PlannedTrial, plan_document};
+pub use plan_document::{PlanDocument, PlannedKnob, PlannedTrial, plan_document};
 pub use plan_text::plan_text;
 pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare, refuse_without_room};
 pub use progress::{LiveScreen, RunProgress, SearchProgress};

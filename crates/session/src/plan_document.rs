@@ -1,6 +1,6 @@
 //! A plan as a JSON document, as `assay check --json` prints it.
 
-use assay_plan::{Plan, Refusal, Trial, steps};
+use assay_plan::{Plan, PlannedChange, Refusal, Trial, changes};
 use assay_run_folder::{ComparisonRecord, KnobRecord, PromiseRecord, ReferenceRecord};
 use assay_study::Bindings;
 use serde::Serialize;
@@ -51,15 +51,6 @@ pub struct PlannedKnob<'p> {
     pub knob: &'p KnobRecord,
 }
 
-/// A change of the host.
-#[derive(Debug, Serialize)]
-pub struct PlannedChange {
-    /// What is done.
-    pub change: String,
-    /// How it is restored.
-    pub inverse: &'static str,
-}
-
 /// A plan as a document.
 #[must_use]
 pub fn plan_document<'p>(loaded: &'p Loaded, plan: &'p Plan) -> PlanDocument<'p> {
@@ -79,15 +70,10 @@ fn planned(trial: &Trial) -> PlannedTrial<'_> {
     let knobs = trial.groups.iter().flat_map(|group| {
         group.knobs.iter().map(|knob| PlannedKnob { group: &group.name, knob: &knob.record })
     });
-    let steps = steps(trial);
-    let changes = steps.iter().flat_map(|step| {
-        let changes = step.changes(trial).into_iter();
-        changes.map(|change| PlannedChange { change, inverse: step.inverse() })
-    });
     PlannedTrial {
         factors: &trial.factors,
         knobs: knobs.collect(),
-        changes: changes.collect(),
+        changes: changes(trial),
         promises: &trial.promises,
     }
 }

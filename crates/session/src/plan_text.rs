@@ -1,6 +1,6 @@
 //! A plan as text, as `assay check` shows it.
 
-use assay_plan::{Plan, Trial, steps};
+use assay_plan::{Plan, Trial, changes};
 use assay_run_folder::{
     AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, Reference, ReferenceRecord,
     RelationRecord,
@@ -126,13 +126,10 @@ fn describe(trial: &Trial, lines: &mut Vec<String>) {
     }
     rest(knobs.len(), lines);
     lines.push("  changes of the host, and how each is restored".to_owned());
-    let changes: Vec<(String, &str)> = steps(trial)
-        .iter()
-        .flat_map(|step| step.changes(trial).into_iter().map(|text| (text, step.inverse())))
-        .collect();
+    let changes = changes(trial);
     // Groups are similar; the kinds of change are not, so show more of them.
-    for (text, inverse) in changes.iter().take(4 * SHOWN) {
-        lines.push(format!("    {text}   [{inverse}]"));
+    for one in changes.iter().take(4 * SHOWN) {
+        lines.push(format!("    {}   [{}]", one.change, one.inverse));
     }
     rest_of(changes.len(), 4 * SHOWN, lines);
     lines.push("  promises".to_owned());

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 use assay_facts::{Available, Cpus, Disk, Hierarchy, Holder, HostFacts, Node, Scheduler};
 use assay_plan::{
-    Part, Plan, Predictions, Scope, Setting, Step, candidates, check_keep, plan, plan_with,
-    prediction_commands, steps,
+    Part, Plan, Predictions, Scope, Setting, candidates, changes, check_keep, plan, plan_with,
+    prediction_commands,
 };
 use assay_run_folder::{AcrossRecord, RelationRecord};
 use assay_study::{
@@ -57,15 +57,14 @@ fn values_are_assigned_in_turn_and_every_combination_is_a_trial() {
 #[test]
 fn groups_are_made_before_knobs_and_knobs_before_workloads() {
     let plan = plan(&study("io-weight"), &host(false), 1);
-    let steps = steps(&plan.trials[0]);
-    let position = |is_step: &dyn Fn(&Step) -> bool| steps.iter().position(is_step).unwrap();
-    let group = position(&|step| matches!(step, Step::MakeGroup(0)));
-    let knob = position(&|step| matches!(step, Step::WriteKnob(0, _)));
-    let start = position(&|step| matches!(step, Step::Start(..)));
-    let last_knob = steps.iter().rposition(|step| matches!(step, Step::WriteKnob(..))).unwrap();
-    assert!(group < knob && last_knob < start);
-    assert_eq!(steps.first(), Some(&Step::SetUpDisk(0)));
-    assert_eq!(steps.last(), Some(&Step::Measure));
+    let changes = changes(&plan.trials[0]);
+    let of = |inverse: &'static str| {
+        let places = changes.iter().enumerate().filter(move |(_, one)| one.inverse == inverse);
+        places.map(|(place, _)| place)
+    };
+    assert!(of("rmdir when empty").next() < of("removed with its group").next());
+    assert!(of("removed with its group").last() < of("stop by process id").next());
+    assert!(changes[0].inverse.starts_with("restore queue settings"));
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_partition_beside_a_mounted_one_is_a_disk() {
     let planned = &free.trials[0].disks[0];
     assert_eq!((planned.size, planned.whole.as_deref()), (Bytes::mebi(2048), Some("sda")));
     let changes: String =
-        steps(&free.trials[0]).iter().flat_map(|step| step.changes(&free.trials[0])).collect();
+        changes(&free.trials[0]).into_iter().map(|planned| planned.change).collect();
     assert!(changes.contains("the queue of the whole disk sda"), "{changes}");
     for (device, partitions, why) in [
         ("/dev/sda1", 0, "the partition `sda1` is in use: it, or its disk, is mounted at /"),

@@ -89,21 +89,15 @@ fn workload() -> Workload {
     }
 }
 
-pub(crate) fn plan(cpus: &str) -> PlacementPlan {
-    let cpus: Option<assay_units::CpuSet> = Some(cpus.parse().unwrap());
-    PlacementPlan {
-        record: assay_run_folder::PlacementRecord {
-            workload: "task.w".to_owned(),
-            group: "task".to_owned(),
-            asked_cpus: None,
-            cpus: cpus.clone(),
-            memory: None,
-            huge_pages: None,
-            pages: BTreeMap::new(),
-        },
-        cpus,
+pub(crate) fn plan(cpus: &str) -> PlacementRecord {
+    PlacementRecord {
+        workload: "task.w".to_owned(),
+        group: "task".to_owned(),
+        asked_cpus: None,
+        cpus: Some(cpus.parse().unwrap()),
         memory: None,
         huge_pages: None,
+        pages: BTreeMap::new(),
     }
 }
 

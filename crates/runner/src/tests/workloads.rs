@@ -218,7 +218,7 @@ fn a_placement_is_that_of_the_workload_or_none() {
     let mut trial = trial(vec![group("g", vec![script("g.w", "true")])]);
     for (name, mode) in [("never", "never"), ("advised", "advised"), ("default", "default")] {
         let mut plan = crate::placement::tests::plan("0-1");
-        plan.record.workload = name.to_owned();
+        plan.workload = name.to_owned();
         plan.huge_pages = Some(mode.to_owned());
         trial.placements.push(plan);
     }
