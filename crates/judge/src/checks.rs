@@ -4,43 +4,29 @@
 //! the check reports that; whether it voids a promise depends on whether the number is credible
 //! without it, as documented at each check.
 
-pub(crate) mod backlogged;
+mod backlogged;
 mod blocked;
-mod clock;
 mod command;
 mod cpu;
 pub(crate) mod demand;
+mod disk;
+mod groups;
 mod held_back;
-mod in_front;
-mod io_limit;
+mod host;
 mod knobs;
-mod level;
+mod limits;
 mod memory;
-mod merged;
-mod neighbours;
-mod oom;
 mod others;
-mod page_cache;
 mod priority;
-mod quota;
 mod repeats;
-mod sched_ext;
 mod scheduler;
-mod settings;
-mod single_group;
-mod stacked;
-mod start;
-mod steal;
-mod swap;
 mod wanted;
 pub(crate) mod window;
-mod workloads;
-mod writes;
 
-use assay_facts::HostFacts;
+use assay_facts::{Hierarchy, HostFacts};
 use assay_run_folder::{PromiseRecord, Reference, RelationRecord, TrialRecord};
 use assay_terms::{Measure, Side};
-use assay_verdict::wording::count;
+use assay_verdict::wording::{count, some_of};
 use assay_verdict::{Cause, Check};
 
 use crate::cpus::Shared;
@@ -49,6 +35,129 @@ use crate::repeat::Repeat;
 
 pub use command::{Disturbances, OnOneCpu, validity};
 pub(crate) use repeats::{Entry, Selection, unseen};
+
+/// Every check that reads the repeats, in the order of the document.
+static RULES: [Rule; 29] = [
+    groups::WORKLOADS,
+    knobs::KNOBS,
+    knobs::SETTINGS,
+    scheduler::SCHEDULER,
+    groups::ALONE,
+    groups::LEVEL,
+    disk::STACKED,
+    priority::OF_IO,
+    limits::IO_LIMIT,
+    backlogged::BACKLOGGED,
+    demand::OF_IO,
+    cpu::SPARE,
+    limits::quota(Scope::IoShares),
+    host::SCHED_EXT,
+    priority::OF_CPU,
+    cpu::SATURATED,
+    demand::OF_CPU,
+    limits::quota(Scope::CpuShares),
+    cpu::ROOM,
+    memory::MEMORY,
+    disk::WRITES,
+    disk::PAGE_CACHE,
+    host::STEAL,
+    disk::NEIGHBOURS,
+    others::OTHERS,
+    host::CLOCK,
+    host::SWAP,
+    groups::START,
+    window::WINDOW,
+];
+
+/// A check: to which trials it applies, what it finds, and what its failure means.
+struct Rule {
+    name: &'static str,
+    /// Promises that become void when it fails. A trial without any is not checked, unless `is_always`.
+    scope: Scope,
+    is_always: bool,
+    /// Whether it is about disturbances from outside: nothing in a repeat's own results influences them.
+    /// Swapping is not one, since the groups' own memory may be what is swapped.
+    is_external: bool,
+    /// Whether there is anything to check.
+    applies: fn(&Evidence<'_>) -> bool,
+    find: Find,
+    proves: Proves,
+}
+
+enum Find {
+    /// In the trial as a whole; `None` where there is nothing to say.
+    Once(fn(&Evidence<'_>) -> Option<Finding>),
+    /// In every repeat; it must hold in each.
+    Each(fn(&Evidence<'_>, &Repeat<'_>) -> Finding),
+}
+
+/// The cause that a failure proves: code and summary.
+enum Proves {
+    Nothing,
+    Always((&'static str, &'static str)),
+    By(fn(&Evidence<'_>) -> (&'static str, &'static str)),
+}
+
+impl Rule {
+    const fn new(name: &'static str, scope: Scope, find: Find) -> Self {
+        let (is_always, is_external) = (matches!(scope, Scope::All | Scope::Sampled), false);
+        let (applies, proves) = (|_: &Evidence<'_>| true, Proves::Nothing);
+        Self { name, scope, is_always, is_external, applies, find, proves }
+    }
+
+    const fn each(
+        name: &'static str,
+        scope: Scope,
+        find: fn(&Evidence<'_>, &Repeat<'_>) -> Finding,
+    ) -> Self {
+        Self::new(name, scope, Find::Each(find))
+    }
+
+    const fn once(
+        name: &'static str,
+        scope: Scope,
+        find: fn(&Evidence<'_>) -> Option<Finding>,
+    ) -> Self {
+        Self::new(name, scope, Find::Once(find))
+    }
+
+    const fn always(self) -> Self {
+        Self { is_always: true, ..self }
+    }
+
+    const fn external(self) -> Self {
+        Self { is_external: true, ..self }
+    }
+
+    const fn when(self, applies: fn(&Evidence<'_>) -> bool) -> Self {
+        Self { applies, ..self }
+    }
+
+    const fn proves(self, code: &'static str, summary: &'static str) -> Self {
+        Self { proves: Proves::Always((code, summary)), ..self }
+    }
+
+    const fn proves_by(self, cause: fn(&Evidence<'_>) -> (&'static str, &'static str)) -> Self {
+        Self { proves: Proves::By(cause), ..self }
+    }
+
+    /// The check of a trial, if it applies.
+    fn check(&self, evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+        if !(self.is_always || evidence.any_promise(self.scope)) || !(self.applies)(evidence) {
+            return None;
+        }
+        let check = match self.find {
+            Find::Once(find) => find(evidence)?.named(self.name),
+            Find::Each(find) => each_repeat(self.name, evidence, |repeat| find(evidence, repeat)),
+        };
+        let proves = match self.proves {
+            Proves::Nothing => None,
+            Proves::Always(cause) => Some(cause),
+            Proves::By(cause) => Some(cause(evidence)),
+        };
+        Some(ValidityCheck { check, scope: self.scope, proves })
+    }
+}
 
 /// Which promises a failed check makes void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +245,19 @@ impl Finding {
         Self::new(self.ok && other.ok, format!("{}; {}", self.evidence, other.evidence))
     }
 
+    /// Holds, as `fine` says, unless something is wrong.
+    fn unless(wrong: &[String], fine: impl FnOnce() -> String) -> Self {
+        match wrong.is_empty() {
+            true => Self::new(true, fine()),
+            false => Self::new(false, some_of(wrong, "; ")),
+        }
+    }
+
+    /// As a check.
+    pub(crate) fn named(self, check: &str) -> Check {
+        Check { check: check.to_owned(), ok: self.ok, evidence: self.evidence }
+    }
+
     /// Missing evidence, without which the number is not credible.
     fn missing(why: &str) -> Self {
         Self::new(false, format!("not available: {why}"))
@@ -144,6 +266,10 @@ impl Finding {
     /// Missing evidence, without which the number is still credible.
     pub(crate) fn unverified(why: &str) -> Self {
         Self::new(true, format!("not available: {why}"))
+    }
+
+    fn or_unverified(found: Result<Self, String>) -> Self {
+        found.unwrap_or_else(|why| Self::unverified(&why))
     }
 }
 
@@ -186,7 +312,7 @@ impl Evidence<'_> {
         promise: &PromiseRecord,
     ) -> Option<Vec<expected::Expected>> {
         let shared = match promise.measure.as_str() {
-            "cpu.time" => Shared::in_repeat(self.host, self.trial, repeat.record).ok().flatten(),
+            "cpu.time" => self.shared(repeat).ok().flatten(),
             _ => None,
         };
         let shares = || expected::shares(&promise.is, repeat.record, self.groups, shared.as_ref());
@@ -217,70 +343,32 @@ impl Evidence<'_> {
         (got.is_finite() && promised > 0.0).then(|| (got / promised, promise.within))
     }
 
+    /// The CPUs that the measured groups share.
+    pub(crate) fn shared(&self, repeat: &Repeat<'_>) -> Result<Option<Shared>, String> {
+        Shared::in_repeat(self.host, self.trial, repeat.record)
+    }
+
+    /// Whether this controller is on a v1 hierarchy.
+    fn is_on_v1(&self, controller: &str) -> bool {
+        let controller = self.host.cgroup.controllers.get(controller);
+        matches!(controller.map(|one| &one.hierarchy), Some(Hierarchy::V1(_)))
+    }
+
+    /// Whether some repeat has samples of this source.
+    fn has_table(&self, source: &str) -> bool {
+        self.repeats.iter().any(|repeat| repeat.table(source).is_ok())
+    }
+
     pub(crate) fn any_promise(&self, scope: Scope) -> bool {
         self.promises.iter().any(|(measure, relation)| scope.concerns(*measure, relation))
     }
 }
 
-/// Runs all checks on a trial. Checks that concern none of its promises are left out.
+/// Runs all checks on a trial.
 pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<ValidityCheck> {
-    let mut checks = vec![selection.check()];
-    checks.extend(oom::check(evidence.trial));
-    if evidence.repeats.is_empty() {
-        return checks;
-    }
-    checks.push(workloads::check(evidence));
-    checks.push(knobs::check(evidence));
-    checks.extend(settings::check(evidence));
-    checks.extend(scheduler::check(evidence));
-    checks.extend(single_group::check(evidence));
-    checks.extend(level::check(evidence));
-    if evidence.any_promise(Scope::IoShares) {
-        checks.extend(stacked::check(evidence));
-        checks.extend(priority::of_io(evidence));
-        checks.extend(io_limit::check(evidence));
-        checks.push(backlogged::check(evidence));
-        checks.push(demand::check(evidence));
-        checks.push(cpu::spare(evidence));
-        checks.push(quota::check(evidence, Scope::IoShares));
-    }
-    if evidence.any_promise(Scope::CpuShares) {
-        checks.extend(sched_ext::check(evidence));
-        checks.extend(priority::of_cpu(evidence));
-        checks.push(cpu::saturated(evidence));
-        checks.push(demand::of_cpu(evidence));
-        checks.push(quota::check(evidence, Scope::CpuShares));
-    }
-    if evidence.any_promise(Scope::CpuQuotas) {
-        checks.push(cpu::room(evidence));
-    }
-    if evidence.any_promise(Scope::MemoryProtections) {
-        checks.push(memory::check(evidence));
-    }
-    if evidence.any_promise(Scope::Io) {
-        checks.push(writes::check(evidence));
-        checks.push(page_cache::check(evidence));
-    }
-    checks.extend(external_checks(evidence));
-    checks.extend(swap::check(evidence));
-    checks.push(start::check(evidence));
-    checks.push(window_check(evidence));
-    checks
-}
-
-/// Checks of external disturbances, independent of the groups: nothing in a repeat's own results
-/// influences them. Swapping is excluded, since the groups' own memory may be what is swapped.
-fn external_checks(evidence: &Evidence<'_>) -> Vec<ValidityCheck> {
-    let mut checks = Vec::new();
-    if evidence.any_promise(Scope::IoShares) {
-        checks.push(steal::check(evidence));
-        checks.push(neighbours::check(evidence));
-    }
-    if evidence.any_promise(Scope::CpuShares) {
-        checks.push(others::check(evidence));
-    }
-    checks.extend(clock::check(evidence));
-    checks
+    let first = [selection.check()].into_iter().chain(repeats::oom(evidence.trial));
+    let of_repeats = RULES.iter().filter(|_| !evidence.repeats.is_empty());
+    first.chain(of_repeats.filter_map(|rule| rule.check(evidence))).collect()
 }
 
 /// Repeats disturbed from outside, by number with the reason, provided most repeats of the trial
@@ -292,8 +380,9 @@ pub(crate) fn disturbed(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
         .iter()
         .filter_map(|repeat| {
             let alone = Evidence { repeats: std::slice::from_ref(repeat), ..*evidence };
-            let failed: Vec<String> = external_checks(&alone)
-                .into_iter()
+            let rules = RULES.iter().filter(|rule| rule.is_external);
+            let failed: Vec<String> = rules
+                .filter_map(|rule| rule.check(&alone))
                 .filter(|validity| !validity.check.ok)
                 .map(|validity| format!("`{}`: {}", validity.check.check, validity.check.evidence))
                 .collect();
@@ -303,9 +392,9 @@ pub(crate) fn disturbed(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
     if 2 * found.len() < evidence.repeats.len() { found } else { Vec::new() }
 }
 
-/// The check that can be evaluated while a repeat is still running.
-pub(crate) fn window_check(evidence: &Evidence<'_>) -> ValidityCheck {
-    window::check(evidence)
+/// Whether limits, threads and schedulers were recorded.
+fn overrides_recorded(evidence: &Evidence<'_>) -> bool {
+    evidence.repeats.iter().any(|repeat| repeat.record.overrides.is_some())
 }
 
 /// Evaluates a check in every repeat; it must hold in each.
@@ -332,5 +421,5 @@ pub(crate) fn each_repeat(
             lines.collect::<Vec<_>>().join("; ")
         }
     };
-    Check { check: check.to_owned(), ok, evidence: text }
+    Finding::new(ok, text).named(check)
 }

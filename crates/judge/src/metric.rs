@@ -155,10 +155,7 @@ impl<'m> Metric<'m> {
         (group, workload): (&GroupRecord, &WorkloadRecord),
     ) -> Result<f64, String> {
         let found = repeat
-            .record
-            .workloads
-            .iter()
-            .find(|result| result.workload == workload.name && result.group == group.name)
+            .result(group, workload)
             .ok_or_else(|| format!("`{}` left no result", workload.name))?;
         if let Some(failure) = &found.failure {
             return Err(format!("`{}` failed: {failure}", workload.name));

@@ -1,7 +1,9 @@
 //! One repeat with its record, samples and window.
 
 use assay_blame::Evidence;
-use assay_run_folder::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
+use assay_run_folder::{
+    GroupRecord, RepeatRecord, Table, TrialRecord, WarmUpRecord, WorkloadRecord, WorkloadResult,
+};
 use assay_stats::start::warm_up_s;
 use assay_stats::{Grid, series};
 use assay_terms::Measure;
@@ -148,6 +150,16 @@ impl<'r> Repeat<'r> {
         seconds >= COVERS * window
             && seconds * COVERS <= window
             && self.warm_up_s <= MOST_WARM_UP * window
+    }
+
+    /// The result of a workload of a group.
+    pub(crate) fn result(
+        &self,
+        group: &GroupRecord,
+        workload: &WorkloadRecord,
+    ) -> Option<&'r WorkloadResult> {
+        let mut all = self.record.workloads.iter();
+        all.find(|result| result.workload == workload.name && result.group == group.name)
     }
 
     /// The table of a source, or why it is missing.

@@ -37,6 +37,14 @@ pub struct LimitReading {
     pub at_end: String,
 }
 
+impl LimitReading {
+    /// What it held at the start, or at the end if that was its default.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        if self.at_start.is_empty() { &self.at_end } else { &self.at_start }
+    }
+}
+
 /// Threads of one group with equal scheduling attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadReading {

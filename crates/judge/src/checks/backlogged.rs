@@ -8,7 +8,7 @@
 use assay_run_folder::WorkloadResult;
 use assay_verdict::wording::{percent, some_of};
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, held_back, wanted};
+use super::{Evidence, Finding, Rule, Scope, held_back, wanted};
 use crate::bfq_request_cap::{self, Cap};
 use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
@@ -20,24 +20,14 @@ const LEAST_PART: f64 = 0.5;
 const MOST_SHORT: f64 = 0.05;
 
 /// Fails for a disk whose queue is unknown: nothing shows that the groups competed.
-pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = each_repeat("backlogged", evidence, |repeat| {
-        let mut finding = find(evidence, repeat);
-        if let Some(kept) = by_littles_law(&repeat.record.workloads) {
-            finding.evidence = format!("{}; {kept}", finding.evidence);
-        }
-        finding
-    });
-    let summary = "the queue of the disk ran dry, so that shares followed demand and not the knobs";
-    ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-NOT-BACKLOGGED", summary)) }
-}
+pub(super) const BACKLOGGED: Rule = Rule::each("backlogged", Scope::IoShares, find).proves(
+    "C-NOT-BACKLOGGED",
+    "the queue of the disk ran dry, so that shares followed demand and not the knobs",
+);
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     let queues = Queue::all(evidence.trial, repeat);
-    if queues.is_empty() {
-        return Finding::missing("no measured group names its disk");
-    }
-    let findings: Vec<Finding> = queues
+    let mut findings: Vec<Finding> = queues
         .iter()
         .map(|queue| match queue {
             Err(why) => Finding::missing(why),
@@ -50,8 +40,15 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
             },
         })
         .collect();
+    if queues.is_empty() {
+        findings.push(Finding::missing("no measured group names its disk"));
+    }
     let texts: Vec<String> = findings.iter().map(|finding| finding.evidence.clone()).collect();
-    Finding::new(findings.iter().all(|finding| finding.ok), some_of(&texts, "; "))
+    let mut text = some_of(&texts, "; ");
+    if let Some(kept) = by_littles_law(&repeat.record.workloads) {
+        text = format!("{text}; {kept}");
+    }
+    Finding::new(findings.iter().all(|finding| finding.ok), text)
 }
 
 /// Where requests wait in front of the scheduler, because demand exceeds the pool or BFQ caps a

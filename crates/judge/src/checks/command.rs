@@ -8,7 +8,7 @@ use assay_verdict::wording::{margin, percent, some_of};
 use assay_verdict::{Check, Validity};
 
 use super::others::Allowed;
-use super::{Finding, clock, steal, swap};
+use super::{Finding, host};
 
 /// Ticks of 10 ms divide less than this too coarsely.
 const SHORTEST_S: f64 = 0.5;
@@ -75,7 +75,7 @@ pub fn validity(seen: &Disturbances, within: f64) -> Validity {
         ("clock", find(&seen.halves, |(first, second)| accounted(*first, *second))),
         ("speed", find(&seen.speed, |(before, after)| speed(*before, *after))),
         ("heat", find(&seen.too_hot, |times| heat(*times))),
-        ("swap", find(&seen.swapped, |rate| swap::of_rate(*rate))),
+        ("swap", find(&seen.swapped, |rate| host::of_swap_rate(*rate))),
     ];
     let checks = checks.map(|(check, Finding { ok, evidence })| Check {
         check: check.to_owned(),
@@ -168,7 +168,7 @@ fn waiting(seen: &Disturbances, within: f64) -> Option<Finding> {
 
 fn stolen(seen: &Disturbances, allowed: &Allowed) -> Finding {
     find(&seen.steal, |part| {
-        let found = steal::find(*part, allowed.simultaneous);
+        let found = host::of_steal(*part, allowed.simultaneous);
         let ok = holds(allowed, *part, seen.steal_on_one, seen.cpus.len());
         let on_one = seen.steal_on_one.filter(|_| found.ok && !ok);
         let on_one = on_one.map(|one| {
@@ -199,7 +199,7 @@ fn quota(held: &[(String, f64)], seconds: f64) -> Finding {
 }
 
 fn accounted(first: f64, second: f64) -> Finding {
-    clock::of_halves(first, second).unwrap_or_else(|why| Finding::unverified(&why))
+    host::of_halves(first, second).unwrap_or_else(|why| Finding::unverified(&why))
 }
 
 fn speed(before: f64, after: f64) -> Finding {

@@ -2,7 +2,7 @@
 
 use assay_verdict::wording::{count, percent, some_of};
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use super::{Evidence, Finding, Rule, Scope};
 use crate::cpus::{self, Shared};
 use crate::knob_value;
 use crate::repeat::Repeat;
@@ -15,26 +15,25 @@ const HALF: f64 = 0.5;
 
 /// For promises about the disk: the CPUs must have had time to spare. Without samples the promise
 /// is void, since a busy CPU and a deep queue look alike from the groups' side.
-pub(super) fn spare(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = each_repeat("cpu", evidence, |repeat| {
-        // Groups restricted to some CPUs cannot use idle time elsewhere. Groups on different CPUs
-        // share only the whole machine.
-        let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record).ok().flatten();
-        match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
-            Err(why) => Finding::missing(&why),
-            Ok(spent) => Finding::new(
-                spent.idle >= LEAST_IDLE,
-                format!(
-                    "the CPUs were idle {} of the time (at least {} needed)",
-                    percent(spent.idle),
-                    percent(LEAST_IDLE)
-                ),
-            )
-            .and(busiest(evidence, repeat)),
-        }
-    });
-    let summary = "the CPUs were saturated: they, and not the disk, limited the groups";
-    ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-CPU", summary)) }
+pub(super) const SPARE: Rule = Rule::each("cpu", Scope::IoShares, spare)
+    .proves("C-CPU", "the CPUs were saturated: they, and not the disk, limited the groups");
+
+fn spare(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    // Groups restricted to some CPUs cannot use idle time elsewhere. Groups on different CPUs
+    // share only the whole machine.
+    let shared = evidence.shared(repeat).ok().flatten();
+    match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
+        Err(why) => Finding::missing(&why),
+        Ok(spent) => Finding::new(
+            spent.idle >= LEAST_IDLE,
+            format!(
+                "the CPUs were idle {} of the time (at least {} needed)",
+                percent(spent.idle),
+                percent(LEAST_IDLE)
+            ),
+        )
+        .and(busiest(evidence, repeat)),
+    }
 }
 
 /// The busiest CPU alone: interrupts of a disk arrive on one, the worker of a loop device runs on
@@ -57,31 +56,32 @@ fn busiest(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Option<Finding> {
 
 /// For promises about shares of CPU time: the groups must have competed for the CPUs, which takes
 /// more threads than CPUs and no idle time.
-pub(super) fn saturated(evidence: &Evidence<'_>) -> ValidityCheck {
-    let mut uncontended = false;
-    for repeat in evidence.repeats {
-        let shared =
-            Shared::in_repeat(evidence.host, evidence.trial, repeat.record).unwrap_or(None);
-        uncontended |= shared.is_some_and(|shared| {
-            !thread_count(evidence, &shared).is_none_or(|n| n > shared.count())
-        });
-    }
-    let check = each_repeat("cpu", evidence, |repeat| {
-        let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record);
-        // Groups on different CPUs have no number to judge, which is reported separately.
-        let shared = shared.unwrap_or(None);
-        match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
-            Err(why) => Finding::missing(&why),
-            Ok(spent) => check_contention(evidence, shared.as_ref(), spent.idle),
+pub(super) const SATURATED: Rule =
+    Rule::each("cpu", Scope::CpuShares, saturated).proves_by(|evidence| {
+        let uncontended = |repeat: &Repeat<'_>| {
+            let shared = evidence.shared(repeat).unwrap_or(None);
+            shared.is_some_and(|shared| {
+                thread_count(evidence, &shared).is_some_and(|n| n <= shared.count())
+            })
+        };
+        match evidence.repeats.iter().any(uncontended) {
+            true => (
+                "C-CPU-UNCONTENDED",
+                "there was a CPU for every thread of the groups, so that no weight decided",
+            ),
+            false => {
+                ("C-CPU-IDLE", "the CPUs had time to spare, so that the groups did not compete")
+            }
         }
     });
-    let proves = if uncontended {
-        let summary = "there was a CPU for every thread of the groups, so that no weight decided";
-        ("C-CPU-UNCONTENDED", summary)
-    } else {
-        ("C-CPU-IDLE", "the CPUs had time to spare, so that the groups did not compete")
-    };
-    ValidityCheck { check, scope: Scope::CpuShares, proves: Some(proves) }
+
+fn saturated(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    // Groups on different CPUs have no number to judge, which is reported separately.
+    let shared = evidence.shared(repeat).unwrap_or(None);
+    match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
+        Err(why) => Finding::missing(&why),
+        Ok(spent) => check_contention(evidence, shared.as_ref(), spent.idle),
+    }
 }
 
 /// Number of threads of all measured groups, where known.
@@ -117,24 +117,23 @@ fn check_contention(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64)
 }
 
 /// For promises that a quota can be used in full: there must have been room, and threads to use it.
-pub(super) fn room(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = each_repeat("cpu", evidence, |repeat| {
-        let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record);
-        let found = shared.and_then(|shared| match shared {
-            None => Err("which CPUs the groups could use was not recorded".to_owned()),
-            Some(shared) => has_room(evidence, repeat, &shared),
-        });
-        found.unwrap_or_else(|why| Finding::missing(&why))
-    });
+pub(super) const ROOM: Rule = Rule::each("cpu", Scope::CpuQuotas, room).proves_by(|evidence| {
     let few = evidence.repeats.iter().any(|repeat| {
-        let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record).ok().flatten();
+        let shared = evidence.shared(repeat).ok().flatten();
         shared.is_some_and(|shared| !too_few_threads(evidence, repeat, &shared).is_empty())
     });
-    let summary = match few {
-        true => "a group had too few threads, or CPUs, to use its quota",
-        false => "the CPUs had no room for the quotas",
-    };
-    ValidityCheck { check, scope: Scope::CpuQuotas, proves: Some(("C-CPU-ROOM", summary)) }
+    match few {
+        true => ("C-CPU-ROOM", "a group had too few threads, or CPUs, to use its quota"),
+        false => ("C-CPU-ROOM", "the CPUs had no room for the quotas"),
+    }
+});
+
+fn room(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let found = evidence.shared(repeat).and_then(|shared| match shared {
+        None => Err("which CPUs the groups could use was not recorded".to_owned()),
+        Some(shared) => has_room(evidence, repeat, &shared),
+    });
+    found.unwrap_or_else(|why| Finding::missing(&why))
 }
 
 fn has_room(

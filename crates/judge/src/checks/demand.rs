@@ -9,7 +9,7 @@ use assay_terms::Measure;
 use assay_verdict::wording::{percent, some_of};
 
 use super::wanted::{ALL_THE_TIME, part_outstanding};
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use super::{Evidence, Finding, Rule, Scope};
 use crate::bfq_request_cap::{self, Cap};
 use crate::queue::{Queue, disk_of, is_measured, requests_outstanding};
 use crate::repeat::Repeat;
@@ -33,22 +33,19 @@ const SUMMARY: &str =
     "a group did not request all that it was promised, so that others got the rest";
 
 /// Examines the groups whose workloads report requests outstanding and latencies.
-pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = each_repeat("demand", evidence, |repeat| find(evidence, repeat));
-    ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-DEMAND", SUMMARY)) }
-}
+pub(super) const OF_IO: Rule =
+    Rule::each("demand", Scope::IoShares, find).proves("C-DEMAND", SUMMARY);
 
 /// The same for CPU time, where the kernel reports how long tasks of a group waited for it. A
 /// sleeping task is in no run queue, and its share is not reserved.
-pub(super) fn of_cpu(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = each_repeat("demand", evidence, |repeat| match repeat.table("pressure") {
-        Err(why) => Finding::unverified(&why),
-        Ok(table) => find_sleeping(evidence, repeat, &table),
-    });
-    ValidityCheck { check, scope: Scope::CpuShares, proves: Some(("C-DEMAND", SUMMARY)) }
-}
+pub(super) const OF_CPU: Rule =
+    Rule::each("demand", Scope::CpuShares, find_sleeping).proves("C-DEMAND", SUMMARY);
 
-fn find_sleeping(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
+fn find_sleeping(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let table = &match repeat.table("pressure") {
+        Ok(table) => table,
+        Err(why) => return Finding::unverified(&why),
+    };
     let (mut asleep, mut least) = (Vec::new(), f64::INFINITY);
     for group in evidence.groups {
         let Some(part) = ran_or_waited(repeat, table, group) else { continue };
@@ -135,10 +132,7 @@ impl Demand {
     fn new(group: &GroupRecord, repeat: &Repeat<'_>) -> Option<Self> {
         let (mut kept, mut configured) = (0.0, 0.0);
         for workload in &group.workloads {
-            let mut results = repeat.record.workloads.iter();
-            let result = results
-                .find(|result| result.workload == workload.name && result.group == group.name)?;
-            kept += requests_outstanding(result)?;
+            kept += requests_outstanding(repeat.result(group, workload)?)?;
             configured += f64::from(workload.io.outstanding?);
         }
         (configured > 0.0).then_some(Self { kept, configured })

@@ -1,23 +1,25 @@
-//! `knobs`: the written values were read back, and held until the end.
+//! Whether the values of the study were in force: of its knobs, and of settings of the host.
 
 use assay_facts::Available;
-use assay_run_folder::{Drift, GroupRecord, KnobRecord, Reading, TimedReading};
-use assay_verdict::wording::{count, some_of};
+use assay_run_folder::{
+    Drift, GroupRecord, KnobRecord, Reading, SettingReading, SettingRecord, TimedReading,
+};
+use assay_terms::Measure;
+use assay_verdict::wording::{count, rate, some_of};
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use super::{Evidence, Finding, Rule, Scope};
 use crate::knob_value;
 use crate::repeat::Repeat;
 
+/// `knobs`: the written values were read back, and held until the end.
+///
 /// Fails on any knob of a measured group, or of a group around one, that does not hold the written
 /// value at the start, at the end, or in one of the readings between, about once a second. An
 /// unreadable knob fails too: the tested value is unknown.
-pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = each_repeat("knobs", evidence, |repeat| find(evidence, repeat));
-    let summary = "a knob did not hold the value that was written";
-    ValidityCheck { check, scope: Scope::All, proves: Some(("C-KNOB-DRIFT", summary)) }
-}
+pub(super) const KNOBS: Rule = Rule::each("knobs", Scope::All, knobs)
+    .proves("C-KNOB-DRIFT", "a knob did not hold the value that was written");
 
-fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+fn knobs(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     let mut wrong = Vec::new();
     let mut held = 0;
     let mut notes: Vec<String> = Vec::new();
@@ -33,18 +35,10 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
             }
         }
     }
-    if !wrong.is_empty() {
-        return Finding::new(false, some_of(&wrong, "; "));
-    }
     let mut text = match held {
         0 => "the study sets no knob on a measured group".to_owned(),
         held => {
-            let between = match repeat.record.watch {
-                Some(watch) => {
-                    format!(", and in {} between", count(watch.rounds as usize, "reading"))
-                }
-                None => String::new(),
-            };
+            let between = between(repeat);
             let held = count(held, "value");
             format!("{held} read back as written, at the start and at the end{between}")
         }
@@ -52,7 +46,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     if !notes.is_empty() {
         text = format!("{text}; {}", some_of(&notes, "; "));
     }
-    Finding::new(true, text)
+    Finding::unless(&wrong, || text)
 }
 
 /// Whether it is a measured group or contains one.
@@ -74,6 +68,12 @@ fn drift(repeat: &Repeat<'_>, knob: &KnobRecord, reading: &Reading) -> Option<St
             false => format!("({file}) {}", changed(repeat, drift)),
         })
     })
+}
+
+/// `, and in 12 readings between`.
+fn between(repeat: &Repeat<'_>) -> String {
+    let rounds = repeat.record.watch.map(|watch| count(watch.rounds as usize, "reading"));
+    rounds.map_or_else(String::new, |rounds| format!(", and in {rounds} between"))
 }
 
 /// When the value differed, and what it was.
@@ -130,4 +130,76 @@ fn fault(knob: &KnobRecord, reading: Option<&Reading>) -> Option<String> {
         }
     }
     None
+}
+
+/// `settings`: the host settings requested by the study held, and caches were dropped where
+/// requested.
+///
+/// `None` when the study requests no setting and drops no caches. An unreadable setting fails: the
+/// tested value is unknown.
+pub(super) const SETTINGS: Rule = Rule::each("settings", Scope::All, settings)
+    .when(|evidence| {
+        let dropped = evidence.repeats.iter().any(|repeat| repeat.record.dropped.is_some());
+        dropped || !evidence.trial.settings.is_empty()
+    })
+    .proves("C-SETTING-DRIFT", "a setting of the host did not hold the value that was written");
+
+fn settings(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let asked = &evidence.trial.settings;
+    let readings = &repeat.record.settings;
+    let wrong: Vec<String> = asked
+        .iter()
+        .filter_map(|record| {
+            let reading = readings.iter().find(|reading| reading.setting == record.setting);
+            let fault = match reading {
+                None => "was not read back".to_owned(),
+                Some(reading) => setting_fault(repeat, record, reading)?,
+            };
+            Some(format!("`{}` {fault}", record.setting))
+        })
+        .collect();
+    let mut parts = Vec::new();
+    if !asked.is_empty() {
+        let values: Vec<String> =
+            asked.iter().map(|one| format!("{} = {}", one.setting, one.written)).collect();
+        let (values, between) = (some_of(&values, ", "), between(repeat));
+        parts.push(format!("{values} at the start and at the end{between}"));
+    }
+    parts.extend(dropped(repeat));
+    Finding::unless(&wrong, || parts.join("; "))
+}
+
+/// Amount of cache before and after dropping.
+fn dropped(repeat: &Repeat<'_>) -> Option<String> {
+    let dropped = repeat.record.dropped.as_ref()?;
+    let amount = |bytes: &Available<u64>| match bytes {
+        Available::Value(bytes) => rate(Measure::MemoryCurrent, *bytes as f64),
+        Available::NotAvailable(why) => format!("not available: {why}"),
+    };
+    Some(format!(
+        "caches dropped before the start ({}): {} before, {} after",
+        dropped.what,
+        amount(&dropped.before_bytes),
+        amount(&dropped.after_bytes)
+    ))
+}
+
+fn setting_fault(
+    repeat: &Repeat<'_>,
+    record: &SettingRecord,
+    reading: &SettingReading,
+) -> Option<String> {
+    let moments = [(&reading.at_start, "after it was written"), (&reading.at_end, "at the end")];
+    for (value, when) in moments {
+        match value {
+            Available::NotAvailable(why) => return Some(format!("not available {when}: {why}")),
+            Available::Value(text) if *text != record.written => {
+                return Some(format!("should read `{}` and reads `{text}` {when}", record.written));
+            }
+            Available::Value(_) => {}
+        }
+    }
+    let drift = reading.drift.as_ref()?;
+    let differs = |seen: &TimedReading| seen.value.value() != Some(&record.written);
+    (differs(&drift.first) || differs(&drift.last)).then(|| changed(repeat, drift))
 }

@@ -1,11 +1,10 @@
 //! `memory`: memory was short around the group, and the group needed what it was promised.
 
-use assay_facts::Hierarchy;
 use assay_run_folder::{GroupRecord, Reference, RelationRecord};
 use assay_terms::{Measure, Side};
 use assay_verdict::wording::{rate, some_of};
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use super::{Evidence, Finding, Rule, Scope};
 use crate::knob_value;
 use crate::repeat::Repeat;
 use crate::sorted::Sorted;
@@ -21,20 +20,14 @@ const PAGE: f64 = 4096.0;
 
 /// A protection decides which group loses memory under pressure. If no limit was reached there was
 /// none, and a group that never held as much as promised may just not have needed it.
-pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = each_repeat("memory", evidence, |repeat| match repeat.table("memory") {
-        Err(why) => Finding::missing(&why),
-        Ok(table) => find(evidence, repeat, &table),
-    });
-    let summary = "memory was not short around the group, or the group did not need it";
-    ValidityCheck {
-        check,
-        scope: Scope::MemoryProtections,
-        proves: Some(("C-MEMORY-FREE", summary)),
-    }
-}
+pub(super) const MEMORY: Rule = Rule::each("memory", Scope::MemoryProtections, find)
+    .proves("C-MEMORY-FREE", "memory was not short around the group, or the group did not need it");
 
-fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let table = &match repeat.table("memory") {
+        Ok(table) => table,
+        Err(why) => return Finding::missing(&why),
+    };
     let Some(short) = shortage(evidence, repeat, table) else {
         let mut text =
             "memory was not short: no limit around the groups was reached, and no group \
@@ -51,10 +44,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Fin
         .iter()
         .filter_map(|group| unwanted(evidence, repeat, table, group))
         .collect();
-    if unwanted.is_empty() {
-        return Finding::new(true, short);
-    }
-    Finding::new(false, some_of(&unwanted, "; "))
+    Finding::unless(&unwanted, || short)
 }
 
 fn grown(table: &Sorted<'_>, repeat: &Repeat<'_>, group: &str, columns: &[&str]) -> Option<f64> {
@@ -128,12 +118,11 @@ fn own_events(
     (group, limit): (&str, &str),
 ) -> Option<f64> {
     let met = |name: &str| grown(table, repeat, name, &[limit]);
-    let controller = evidence.host.cgroup.controllers.get("memory");
-    let on_v1 = matches!(controller.map(|one| &one.hierarchy), Some(Hierarchy::V1(_)));
     let names = evidence.trial.groups.iter().map(|one| one.name.as_str());
     let children =
         names.filter(|name| name.rsplit_once('/').is_some_and(|(parent, _)| parent == group));
-    let inside = if on_v1 { 0.0 } else { children.filter_map(met).sum::<f64>() };
+    let inside =
+        if evidence.is_on_v1("memory") { 0.0 } else { children.filter_map(met).sum::<f64>() };
     let own = met(group)? - inside;
     (own > BETWEEN_READINGS * inside).then_some(own)
 }

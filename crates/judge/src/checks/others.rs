@@ -11,7 +11,7 @@
 use assay_run_folder::PromiseRecord;
 use assay_verdict::wording::percent;
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use super::{Evidence, Finding, Rule, Scope};
 use crate::cpus::{self, Shared};
 use crate::repeat::Repeat;
 
@@ -24,18 +24,20 @@ const USUAL_MARGIN: f64 = 0.1;
 const ON_ONE: f64 = 5.0;
 
 /// Without samples the promise is void: shares shifted by others would look the same.
-pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = each_repeat("others", evidence, |repeat| {
-        find(evidence, repeat).unwrap_or_else(|why| Finding::missing(&why))
+pub(super) const OTHERS: Rule =
+    Rule::each("others", Scope::CpuShares, others).external().proves_by(|evidence| {
+        let mut repeats = evidence.repeats.iter();
+        match repeats.any(|repeat| stolen(evidence, repeat).unwrap_or(false)) {
+            true => ("C-STEAL", "the hypervisor took CPU time that the groups were to divide"),
+            false => (
+                "C-CPU-OTHERS",
+                "processes outside the groups used the CPUs that the groups were to divide",
+            ),
+        }
     });
-    let stolen = evidence.repeats.iter().any(|repeat| stolen(evidence, repeat).unwrap_or(false));
-    let proves = if stolen {
-        ("C-STEAL", "the hypervisor took CPU time that the groups were to divide")
-    } else {
-        let summary = "processes outside the groups used the CPUs that the groups were to divide";
-        ("C-CPU-OTHERS", summary)
-    };
-    ValidityCheck { check, scope: Scope::CpuShares, proves: Some(proves) }
+
+fn others(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    find(evidence, repeat).unwrap_or_else(|why| Finding::missing(&why))
 }
 
 /// CPU time that others took, as parts of the CPUs that the groups divide.
@@ -87,7 +89,7 @@ impl OtherUse {
 
 /// Whether only the hypervisor exceeded the limit.
 fn stolen(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<bool, String> {
-    let Some(shared) = Shared::in_repeat(evidence.host, evidence.trial, repeat.record)? else {
+    let Some(shared) = evidence.shared(repeat)? else {
         return Ok(false);
     };
     let other_use = OtherUse::new(evidence, repeat, &shared)?;
@@ -97,7 +99,7 @@ fn stolen(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<bool, String> 
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String> {
-    let Some(shared) = Shared::in_repeat(evidence.host, evidence.trial, repeat.record)? else {
+    let Some(shared) = evidence.shared(repeat)? else {
         return Ok(Finding::unverified("which CPUs the groups could use was not recorded"));
     };
     let other_use = OtherUse::new(evidence, repeat, &shared)?;

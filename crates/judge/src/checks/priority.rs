@@ -10,33 +10,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_run_folder::OverridesRecord;
 use assay_verdict::wording::some_of;
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use super::{Evidence, Finding, Rule, Scope, overrides_recorded};
 use crate::repeat::Repeat;
 
 /// Evaluated where shares of a disk are promised and threads were recorded.
-pub(super) fn of_io(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
-    is_recorded(evidence)?;
-    let check = each_repeat("priority", evidence, |repeat| {
-        find(repeat, |overrides| io_classes(evidence, overrides), "I/O class")
-    });
-    let summary = "the groups' requests are of different I/O classes, which come before weights";
-    Some(ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-IO-PRIORITY", summary)) })
-}
+pub(super) const OF_IO: Rule = Rule::each("priority", Scope::IoShares, |evidence, repeat| {
+    find(repeat, |overrides| io_classes(evidence, overrides), "I/O class")
+})
+.when(overrides_recorded)
+.proves(
+    "C-IO-PRIORITY",
+    "the groups' requests are of different I/O classes, which come before weights",
+);
 
 /// Evaluated where shares of CPU time are promised and threads were recorded.
-pub(super) fn of_cpu(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
-    is_recorded(evidence)?;
-    let check = each_repeat("priority", evidence, |repeat| {
-        find(repeat, |overrides| cpu_policies(evidence, overrides), "scheduling policy")
-    });
-    let summary = "the groups' threads are scheduled under different policies, which come before \
-                   weights";
-    Some(ValidityCheck { check, scope: Scope::CpuShares, proves: Some(("C-CPU-POLICY", summary)) })
-}
-
-fn is_recorded(evidence: &Evidence<'_>) -> Option<()> {
-    evidence.repeats.iter().find(|repeat| repeat.record.overrides.is_some()).map(|_| ())
-}
+pub(super) const OF_CPU: Rule = Rule::each("priority", Scope::CpuShares, |evidence, repeat| {
+    find(repeat, |overrides| cpu_policies(evidence, overrides), "scheduling policy")
+})
+.when(overrides_recorded)
+.proves(
+    "C-CPU-POLICY",
+    "the groups' threads are scheduled under different policies, which come before weights",
+);
 
 /// Unusual classes or policies, by group.
 type Odd = BTreeMap<String, BTreeSet<String>>;
@@ -76,9 +71,8 @@ fn by_group(
         }
     }
     for limit in overrides.limits.iter().filter(|limit| of_file.contains(&limit.file.as_str())) {
-        let value = if limit.at_start.is_empty() { &limit.at_end } else { &limit.at_start };
         if let Some(set) = odd.get_mut(&limit.group) {
-            set.insert(format!("`{}` = {value}", limit.file));
+            set.insert(format!("`{}` = {}", limit.file, limit.text()));
         }
     }
     (!odd.is_empty()).then_some(odd)

@@ -1,10 +1,9 @@
 //! `repeats`: which repeats count.
 
 use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
-use assay_verdict::Check;
 use assay_verdict::wording::{count, some_of, together};
 
-use super::{Scope, ValidityCheck};
+use super::{Finding, Scope, ValidityCheck};
 
 /// A repeat: number from 1, record, samples.
 pub(crate) type Entry<'r> = (usize, &'r RepeatRecord, &'r [Table]);
@@ -48,6 +47,39 @@ fn not_begun(manifest: &Manifest, trial: &TrialRecord) -> Option<String> {
     let whole = trial.repeats.iter().filter(|repeat| repeat.fault.is_none()).count();
     (whole < planned)
         .then(|| format!("{whole} of {} took place ({why})", count(planned, "planned repeat")))
+}
+
+/// `oom`: the kernel killed no process for lack of memory.
+///
+/// Examines every started repeat, since one that lost a process is left out of the numbers. Skipped
+/// where no group has memory counters.
+pub(super) fn oom(trial: &TrialRecord) -> Option<ValidityCheck> {
+    let mut killed = Vec::new();
+    let mut groups = 0;
+    for (index, repeat) in trial.repeats.iter().enumerate() {
+        for (group, counted) in &repeat.memory_events {
+            groups += 1;
+            if counted.get("oom_kill").is_some_and(|kills| *kills > 0) {
+                let numbers: Vec<String> = counted
+                    .iter()
+                    .filter(|(_, count)| **count > 0)
+                    .map(|(name, count)| format!("{name} {count}"))
+                    .collect();
+                killed.push(format!("repeat {}, `{group}`: {}", index + 1, numbers.join(", ")));
+            }
+        }
+    }
+    if groups == 0 {
+        return None;
+    }
+    let (ok, evidence) = match killed.is_empty() {
+        true => (true, "the kernel killed no process of a group for lack of memory".to_owned()),
+        false => (false, format!("the kernel's own counters: {}", some_of(&killed, "; "))),
+    };
+    let check = Finding::new(ok, evidence).named("oom");
+    let summary = "the kernel killed a process of the workload for lack of memory: the limit ended \
+                   the workload instead of slowing it down";
+    Some(ValidityCheck { check, scope: Scope::All, proves: Some(("C-OOM-KILLED", summary)) })
 }
 
 impl<'r> Selection<'r> {
@@ -100,7 +132,7 @@ impl<'r> Selection<'r> {
         if !self.left_out.is_empty() {
             evidence = format!("{evidence}; {}", some_of(&self.left_out, "; "));
         }
-        let check = Check { check: "repeats".to_owned(), ok: self.counted > 0, evidence };
+        let check = Finding::new(self.counted > 0, evidence).named("repeats");
         ValidityCheck { check, scope: Scope::All, proves: None }
     }
 }

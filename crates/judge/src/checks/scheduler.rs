@@ -4,21 +4,18 @@
 use assay_run_folder::QueueReading;
 use assay_verdict::wording::some_of;
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use super::{Evidence, Finding, Rule, Scope};
 use crate::knob_value::attribute_holds;
 use crate::queue;
 use crate::repeat::Repeat;
 
-/// `None` when neither knobs nor the study require anything of a queue.
-pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
-    let asked =
-        evidence.trial.disks.iter().any(|disk| disk.scheduler.is_some() || !disk.queue.is_empty())
-            || !obeyed(evidence).is_empty();
-    if !asked {
-        return None;
-    }
-    let check = each_repeat("scheduler", evidence, |repeat| find(evidence, repeat));
-    Some(ValidityCheck { check, scope: Scope::Io, proves: Some(proves(evidence)) })
+/// Evaluated when knobs or the study require something of a queue, whatever is promised.
+pub(super) const SCHEDULER: Rule =
+    Rule::each("scheduler", Scope::Io, find).always().when(is_asked).proves_by(proves);
+
+fn is_asked(evidence: &Evidence<'_>) -> bool {
+    evidence.trial.disks.iter().any(|disk| disk.scheduler.is_some() || !disk.queue.is_empty())
+        || !obeyed(evidence).is_empty()
 }
 
 /// The cause proven by a failure: that of the attribute that did not hold, provided the scheduler

@@ -8,7 +8,7 @@ use assay_terms::Measure;
 use assay_verdict::wording::percent;
 
 use super::blocked::Busiest;
-use super::{Evidence, Scope, blocked, in_front};
+use super::{Evidence, Scope, blocked};
 use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
 
@@ -124,7 +124,7 @@ fn always<'r: 's, 's>(
         let workload = known.find(|workload| workload.name == result.workload)?;
         Some(part_outstanding(requests_outstanding(result)?, f64::from(workload.io.outstanding?)))
     };
-    let in_front = || in_front::waiting(trial, repeat, &queue.device, group);
+    let in_front = || blocked::in_front(trial, repeat, &queue.device, group);
     let blocked = || blocked::at_least(trial, repeat, &samples, &queue.device, group);
     let ways: [&dyn Fn() -> Option<f64>; 3] = [&kept, &in_front, &blocked];
     // Threads may sleep in io_submit(2) for other reasons where no cap binds.

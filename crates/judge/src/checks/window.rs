@@ -3,7 +3,7 @@
 use assay_run_folder::WorkloadResult;
 use assay_stats::Grid;
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use super::{Evidence, Finding, Rule, Scope};
 use crate::repeat::Repeat;
 
 /// Shortest judged window in seconds.
@@ -19,10 +19,7 @@ const READINGS: f64 = 3.0;
 
 /// Fails on a window of less than a second, and where the sampler was silent. Workload metrics
 /// need no window.
-pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = each_repeat("window", evidence, |repeat| find(evidence, repeat));
-    ValidityCheck { check, scope: Scope::Sampled, proves: None }
-}
+pub(super) const WINDOW: Rule = Rule::each("window", Scope::Sampled, find);
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     let seconds = repeat.window_s();

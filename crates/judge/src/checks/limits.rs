@@ -1,29 +1,70 @@
-//! `io-limit`: no limit of bytes or requests, of a group or of one around it, bound while shares of
-//! a disk were judged.
-//!
-//! A limit overrides weights. The kernel does not count how often it acts, so a limit counts as
-//! binding where the group came near it.
+//! Limits that bind override weights: of CPU time, and of bytes and requests.
 
 use assay_run_folder::LimitReading;
 use assay_verdict::wording::some_of;
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use super::{Evidence, Finding, Rule, Scope, overrides_recorded};
 use crate::repeat::Repeat;
+use crate::throttle;
+
+/// `quota`: no CPU quota, of a group or of one around it, bound while shares were judged.
+///
+/// A binding quota overrides the weights. Groups without a quota have no counter, and need none.
+///
+/// A throttled group cannot submit I/O either, and leaves CPUs idle meanwhile.
+pub(super) const fn quota(scope: Scope) -> Rule {
+    let summary = "a CPU quota bound, so that it and not the weights decided";
+    Rule::each("quota", scope, quotas).proves("C-CPU-QUOTA", summary)
+}
+
+fn quotas(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let Ok(table) = repeat.table("throttle") else { return unseen(repeat) };
+    let own = evidence.trial.groups.iter().map(|group| group.name.clone());
+    let names: Vec<String> = own.chain(throttle::above(repeat)).collect();
+    let bound: Vec<String> = names
+        .iter()
+        .filter_map(|name| {
+            let seen = throttle::counts(&table, repeat, name)?;
+            (seen.throttled > 0.0).then(|| format!("the quota of `{name}` {seen}"))
+        })
+        .collect();
+    Finding::unless(&bound, || "no CPU quota bound".to_owned())
+}
+
+/// Without counters, a quota that is known to be set may have bound.
+fn unseen(repeat: &Repeat<'_>) -> Finding {
+    let limits = repeat.record.overrides.iter().flat_map(|overrides| &overrides.limits);
+    let quotas: Vec<String> = limits
+        .filter(|limit| matches!(limit.file.as_str(), "cpu.max" | "cpu.cfs_quota_us"))
+        .map(|limit| format!("`{}` of `{}` reads {}", limit.file, limit.group, limit.text()))
+        .collect();
+    match quotas.is_empty() {
+        true => Finding::new(true, "no group has a CPU quota, and none is known around them"),
+        false => Finding::new(
+            false,
+            format!("{}, and how often it bound was not sampled", some_of(&quotas, "; ")),
+        ),
+    }
+}
 
 /// A group that used this part of its limit was throttled: the kernel grants requests in slices of
 /// 100 ms, so a limit is never used in full.
 const NEAR: f64 = 0.8;
 
+/// `io-limit`: no limit of bytes or requests, of a group or of one around it, bound while shares of
+/// a disk were judged.
+///
+/// A limit overrides weights. The kernel does not count how often it acts, so a limit counts as
+/// binding where the group came near it.
+///
 /// Evaluated where the run recorded limits.
-pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
-    evidence.repeats.iter().find(|repeat| repeat.record.overrides.is_some())?;
-    let check = each_repeat("io-limit", evidence, |repeat| find(evidence, repeat));
-    let summary = "a limit of bytes, requests or latency bound, so that it and not the weights \
-                   decided";
-    Some(ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-IO-LIMIT", summary)) })
-}
+pub(super) const IO_LIMIT: Rule =
+    Rule::each("io-limit", Scope::IoShares, io_limit).when(overrides_recorded).proves(
+        "C-IO-LIMIT",
+        "a limit of bytes, requests or latency bound, so that it and not the weights decided",
+    );
 
-fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+fn io_limit(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     let Some(overrides) = &repeat.record.overrides else {
         return Finding::unverified("limits were not recorded");
     };
@@ -38,17 +79,9 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
             }
         }
     }
-    if !bound.is_empty() {
-        return Finding::new(false, some_of(&bound, "; "));
-    }
-    Finding::new(
-        true,
-        match free.is_empty() {
-            true => "no group has a limit on the disk, and none is known in groups around them"
-                .to_owned(),
-            false => some_of(&free, "; "),
-        },
-    )
+    let none = "no group has a limit on the disk, and none is known in groups around them";
+    let free = if free.is_empty() { none.to_owned() } else { some_of(&free, "; ") };
+    Finding::unless(&bound, || free)
 }
 
 /// Whether a limit concerns measured groups, directly or through an outer group; on cgroup v1 a
@@ -92,9 +125,8 @@ impl Limit {
 }
 
 fn limits_of(reading: &LimitReading) -> Vec<Limit> {
-    let text = if reading.at_start.is_empty() { &reading.at_end } else { &reading.at_start };
     let mut found = Vec::new();
-    for line in text.lines() {
+    for line in reading.text().lines() {
         for word in line.split_whitespace().skip(1) {
             let (key, value) = word.split_once('=').unwrap_or((reading.file.as_str(), word));
             let known = match key {
