@@ -63,16 +63,7 @@ impl Rule {
             better: direction(a).word().map(str::to_owned),
             a: self.side(a),
             b: self.side(b),
-            ratio: None,
-            low: None,
-            high: None,
-            equivalent: None,
-            differs: None,
-            verdict: Equivalence::NotComparable,
-            not_worse: false,
-            needs_repeats: None,
-            not_available: None,
-            objection: None,
+            ..MeasureComparison::default()
         };
         match (&a.found, &b.found) {
             (Ok(of_a), Ok(of_b)) => {

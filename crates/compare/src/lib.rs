@@ -78,8 +78,17 @@ pub fn compare_runs(a: &Side<'_>, b: &Side<'_>, terms: &Terms) -> RunComparison 
 /// Compares two sides; `paired` if repeat `i` of both ran in one round of one run.
 fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunComparison {
     let judged = (judge(a.manifest, a.samples), judge(b.manifest, b.samples));
-    let mut document = blank(a, b, terms, paired, (&judged.0, &judged.1));
-    document.differences = differences::of_runs(a.manifest, b.manifest);
+    let mut document = RunComparison {
+        schema: 1,
+        a: run(a, &judged.0),
+        b: run(b, &judged.1),
+        within: terms.within,
+        confidence: terms.confidence,
+        baseline: terms.baseline,
+        paired,
+        differences: differences::of_runs(a.manifest, b.manifest),
+        ..RunComparison::default()
+    };
     if let Some(why) = refusal(a, b, terms) {
         return sentence::refused(document, why);
     }
@@ -210,32 +219,6 @@ impl PairData {
             promises: self.promises,
             measures,
         }
-    }
-}
-
-/// A comparison without results.
-fn blank(
-    a: &Side<'_>,
-    b: &Side<'_>,
-    terms: &Terms,
-    paired: bool,
-    judged: (&Judgement, &Judgement),
-) -> RunComparison {
-    RunComparison {
-        schema: 1,
-        verdict: Equivalence::NotComparable,
-        reason: String::new(),
-        a: run(a, judged.0),
-        b: run(b, judged.1),
-        within: terms.within,
-        confidence: terms.confidence,
-        baseline: terms.baseline,
-        paired,
-        differences: Vec::new(),
-        notes: Vec::new(),
-        trials: Vec::new(),
-        only_in_a: Vec::new(),
-        only_in_b: Vec::new(),
     }
 }
 

@@ -53,7 +53,7 @@ pub use causes::may_follow_from_others;
 pub use causes::short_run::{BFQ_SLICE_S, TICK_S};
 pub use checks::{Disturbances, OnOneCpu, validity};
 
-pub use shares::{JudgedShares, MeasuredShares, SharePromise, judge_shares};
+pub use shares::{MeasuredShares, judge_shares};
 pub use stop::{interim, is_enough, source};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing

@@ -1,13 +1,13 @@
 //! Shares measured outside of a run: judged by the same window, grid, warm-up, intervals and sentences as
 //! those of one repeat.
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::PromiseRecord;
 use assay_stats::Grid;
 use assay_stats::rule::{self, Starts};
 use assay_stats::series::{Series, monotone};
 use assay_stats::start::{Quantity, warm_up_s};
 use assay_terms::Side;
-use assay_verdict::{Check, GroupJudgement, Observation, PromiseJudgement};
+use assay_verdict::{Check, GroupJudgement, Observation, PromiseJudgement, TrialJudgement};
 
 use crate::checks::window;
 use crate::estimates::{Estimates, Observed, PromiseData, group};
@@ -15,44 +15,13 @@ use crate::expected::Expected;
 use crate::found::Found;
 use crate::promise::by_means;
 
-/// What each group was promised.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SharePromise {
-    /// `io.bytes`, `io.ios`, or another name.
-    pub measure: String,
-    /// The groups with their weights.
-    pub groups: Vec<(String, f64)>,
-    /// The margin, a fraction of the expected share.
-    pub within: f64,
-}
-
 /// What the groups got, in the order of the promise.
 #[derive(Debug, Clone)]
 pub enum MeasuredShares {
     /// At every moment that all groups have in common.
     OverTime(Grid),
-    /// In all.
-    Totals {
-        /// Shares.
-        shares: Vec<f64>,
-        /// The measure per second.
-        rates: Vec<f64>,
-        /// Duration in seconds.
-        window_s: f64,
-    },
-}
-
-/// The judgement.
-#[derive(Debug, Clone, PartialEq)]
-pub struct JudgedShares {
-    /// Without causes.
-    pub promise: PromiseJudgement,
-    /// The checks, with that of the window.
-    pub checks: Vec<Check>,
-    /// Judged seconds.
-    pub window_s: f64,
-    /// Seconds that were cut as warm-up.
-    pub warm_up_s: f64,
+    /// In all: the measure per second of each group, and the seconds that all of them have.
+    Totals(Vec<f64>, f64),
 }
 
 impl MeasuredShares {
@@ -72,66 +41,64 @@ impl MeasuredShares {
     }
 }
 
-/// Judges one window of shares, or says why there are none; void where one of these checks failed. What
-/// repeats would decide is not known of a window that has none.
+/// Judges one window of the shares of these groups with their weights, or says why there are none; void where one
+/// of these checks failed. What repeats would decide is not known of a window that has none. The promise has no causes.
 #[must_use]
 pub fn judge_shares(
-    shares: &SharePromise,
+    promise: &PromiseRecord,
+    groups: &[(String, f64)],
     measured: Result<MeasuredShares, String>,
     mut checks: Vec<Check>,
-) -> JudgedShares {
-    let found = expected(shares).and_then(|expected| match measured? {
-        MeasuredShares::OverTime(whole) => over_time(shares, expected, &whole, &mut checks),
-        MeasuredShares::Totals { shares: seen, rates, window_s } => {
-            Ok((totals(shares, &expected, &seen, &rates, window_s), 0.0))
+) -> TrialJudgement {
+    let found = expected(groups).and_then(|expected| match measured? {
+        MeasuredShares::OverTime(whole) => over_time(promise, expected, &whole, &mut checks),
+        MeasuredShares::Totals(rates, window_s) => {
+            Ok((totals(promise, &expected, &rates, window_s)?, 0.0))
         }
     });
-    let promise = PromiseRecord {
-        measure: shares.measure.clone(),
-        is: RelationRecord::Proportional("weight".to_owned()),
-        within: shares.within,
-        every: None,
-    };
     let failed: Vec<String> = checks
         .iter()
         .filter(|check| !check.ok)
         .map(|check| format!("`{}`: {}", check.check, check.evidence))
         .collect();
-    let numbers = found.as_ref().ok().map(|(numbers, _)| numbers);
-    let mut judged = match &found {
-        Err(why) => Found::nothing(&promise, format!("there is no number to judge: {why}"))
-            .conclude(None, None),
-        Ok((numbers, _)) => {
-            let failed = (!failed.is_empty()).then(|| failed.join("; "));
-            by_means(&promise, numbers).conclude(failed, None)
+    let failed = (!failed.is_empty()).then(|| failed.join("; "));
+    let (judged, window_s, warm_up_s) = match &found {
+        Err(why) => {
+            let nothing = Found::nothing(promise, format!("there is no number to judge: {why}"));
+            (nothing.conclude(None, None), 0.0, 0.0)
+        }
+        Ok((numbers, warm_up_s)) => {
+            (by_means(promise, numbers).conclude(failed, None), numbers.window_s, *warm_up_s)
         }
     };
-    // A window that has no repeats has no verdict.
-    (judged.needs_repeats, judged.needs_s) = (None, None);
-    JudgedShares {
-        promise: judged,
-        checks,
-        window_s: numbers.map_or(0.0, |numbers| numbers.window_s),
-        warm_up_s: found.as_ref().map_or(0.0, |(_, warm_up_s)| *warm_up_s),
+    TrialJudgement {
+        verdict: judged.verdict,
+        repeats: 1,
+        // A window that has no repeats has no verdict.
+        promises: vec![PromiseJudgement { needs_repeats: None, needs_s: None, ..judged }],
+        validity: checks,
+        window_s,
+        warm_up_s,
+        ..TrialJudgement::default()
     }
 }
 
 /// The share expected of each group.
-fn expected(shares: &SharePromise) -> Result<Vec<(String, Expected)>, String> {
-    let unusable = shares.groups.iter().find(|(_, weight)| weight.is_nan() || *weight <= 0.0);
+fn expected(groups: &[(String, f64)]) -> Result<Vec<(String, Expected)>, String> {
+    let unusable = groups.iter().find(|(_, weight)| weight.is_nan() || *weight <= 0.0);
     if let Some((name, weight)) = unusable {
         return Err(format!("the weight of `{name}` is {weight}"));
     }
-    let all: f64 = shares.groups.iter().map(|(_, weight)| weight).sum();
+    let all: f64 = groups.iter().map(|(_, weight)| weight).sum();
     let of = |(name, weight): &(String, f64)| {
         (name.clone(), Expected::plain(Some(*weight), weight / all))
     };
-    Ok(shares.groups.iter().map(of).collect())
+    Ok(groups.iter().map(of).collect())
 }
 
 /// Estimates over the common time, and what was cut of it; with the check of the window.
 fn over_time(
-    shares: &SharePromise,
+    promise: &PromiseRecord,
     groups: Vec<(String, Expected)>,
     whole: &Grid,
     checks: &mut Vec<Check>,
@@ -144,7 +111,7 @@ fn over_time(
         // Shares of nothing do not exist.
         unit: 0.0,
         side: Side::Both,
-        within: shares.within,
+        within: promise.within,
         part: 1.0,
         every: None,
         repeats: vec![Observed { number: 1, observed: whole, judged: &judged }],
@@ -164,26 +131,32 @@ fn over_time(
     Ok((numbers, steps as f64 * whole.step_s()))
 }
 
+/// Rates are compared, not amounts: each group has its own duration.
 fn totals(
-    shares: &SharePromise,
+    promise: &PromiseRecord,
     expected: &[(String, Expected)],
-    seen: &[f64],
     rates: &[f64],
     window_s: f64,
-) -> Estimates {
-    let each = || expected.iter().zip(seen);
+) -> Result<Estimates, String> {
+    let all: f64 = rates.iter().sum();
+    if all <= 0.0 {
+        return Err("all amounts are zero".to_owned());
+    }
+    let seen: Vec<f64> = rates.iter().map(|rate| rate / all).collect();
+    let each = || expected.iter().zip(&seen);
     let error = |((_, one), seen): (&(String, Expected), &f64)| Side::Both.error(*seen, one.share);
     let worst = each().max_by(|a, b| error(*a).total_cmp(&error(*b)));
     let was = worst.map(|worst| {
         let (name, error) = (&worst.0.0, error(worst));
-        let starts = Starts::count([error <= shares.within]);
-        Observation::new(name, error, shares.within, window_s, starts)
+        let starts = Starts::count([error <= promise.within]);
+        Observation::new(name, error, promise.within, window_s, starts)
     });
     let of_group = |(((name, expected), seen), rate): ((&(String, Expected), &f64), &f64)| {
         let seen = rule::mean(&[*seen], 1, 1.0);
-        let (judged, deviation) = group(name, *expected, &seen, (Side::Both, shares.within));
+        let (judged, deviation) = group(name, *expected, &seen, (Side::Both, promise.within));
         (GroupJudgement { rate: *rate, ..judged }, deviation)
     };
     let (groups, deviations) = each().zip(rates).map(of_group).unzip();
-    Estimates { groups, deviations, errors: Vec::new(), window_s, repeats: 1, was, spans: None }
+    let errors = Vec::new();
+    Ok(Estimates { groups, deviations, errors, window_s, repeats: 1, was, spans: None })
 }

@@ -1,22 +1,19 @@
 //! Numbers that another tool measured, to be judged like a run.
 
 mod checks;
-mod judge;
-mod numbers;
 #[cfg(test)]
 mod tests;
-mod totals;
 
 use std::path::{Path, PathBuf};
 
 use assay_files::input_text;
+use assay_judge::{MeasuredShares, judge_shares};
+use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_verdict::{Judgement, Verdict};
 use assay_workload::amounts::parse_amounts;
 use assay_workload::fio::{Totals, job_names, parse_bandwidth_log, parse_totals, sum_jobs};
 
 use crate::error::Error;
-
-pub use judge::judge_external;
-pub use numbers::{Amounts, ExternalData, ExternalFacts, ExternalGroup};
 
 /// Files of numbers.
 #[derive(Debug, Clone)]
@@ -49,6 +46,67 @@ pub struct ExternalFiles {
     pub weights: Vec<f64>,
     /// Allowed deviation of a share, relative to the promised share.
     pub within: f64,
+}
+
+/// External numbers and their promise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExternalData {
+    /// Title of the judgement, such as the names of the files.
+    pub title: String,
+    /// `io.bytes`, `io.ios`, or `amount` for unknown measures.
+    pub measure: String,
+    /// The groups and their weights.
+    pub groups: Vec<ExternalGroup>,
+    /// The margin, a fraction of the expected share.
+    pub within: f64,
+}
+
+/// One group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExternalGroup {
+    /// Its name.
+    pub name: String,
+    /// Its weight, given by the user; above 0.
+    pub weight: f64,
+    /// The amounts it got.
+    pub amounts: Amounts,
+    /// Other known facts.
+    pub facts: ExternalFacts,
+}
+
+/// The amounts a group got.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Amounts {
+    /// Cumulative amounts by nanoseconds on a common clock, in order of time.
+    Series(Vec<(u64, f64)>),
+    /// One total.
+    Total {
+        /// In units of the measure.
+        amount: f64,
+        /// Duration in seconds.
+        seconds: f64,
+    },
+}
+
+/// Facts reported by a tool about a group in addition to its amount; all optional.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ExternalFacts {
+    /// Why its numbers are invalid.
+    pub failure: Option<String>,
+    /// Start in seconds since any common epoch.
+    pub began_s: Option<f64>,
+    /// End in seconds since the same epoch.
+    pub ended_s: Option<f64>,
+    /// Requests that it kept outstanding on average, by Little's law.
+    pub outstanding: Option<f64>,
+    /// Requests that it was configured to keep outstanding.
+    pub wanted: Option<f64>,
+    /// An option that limits its rate, as text.
+    pub paced: Option<String>,
+    /// Whether it bypassed the page cache.
+    pub direct: Option<bool>,
+    /// The disk used, and the mean number of requests in its queue.
+    pub disk: Option<(String, f64)>,
 }
 
 /// Reads numbers of another tool.
@@ -172,4 +230,62 @@ fn groups_from_table(file: &Path) -> Result<Vec<ExternalGroup>, String> {
     let table = table.map_err(|error| format!("{}: {error}", file.display()))?;
     let groups = table.into_iter().map(|(name, series)| group(name, Amounts::Series(series)));
     Ok(groups.collect())
+}
+
+/// Judges whether shares follow the weights. The judgement has one trial and one promise.
+///
+/// Verdicts on numbers measured outside of Assay: amounts over time, or only totals.
+///
+/// Nothing was set up or watched here, so much of what makes a verdict sound cannot be checked:
+/// which weights were in force, whether the disk was the bottleneck. What the numbers themselves
+/// show is checked, the rest is reported as unknown. One measurement is a fact about itself: its verdict is
+/// undecided or void.
+#[must_use]
+pub fn judge_external(outside: &ExternalData) -> Judgement {
+    let promise = PromiseRecord {
+        measure: outside.measure.clone(),
+        is: RelationRecord::Proportional("weight".to_owned()),
+        within: outside.within,
+        every: None,
+    };
+    let groups: Vec<(String, f64)> =
+        outside.groups.iter().map(|group| (group.name.clone(), group.weight)).collect();
+    let mut trial = judge_shares(&promise, &groups, measured(outside), checks::all(outside));
+    // Failed checks are causes; nothing else can be examined here.
+    if trial.verdict == Verdict::Void {
+        trial.promises[0].causes = trial.validity.iter().filter_map(checks::cause).collect();
+    }
+    Judgement {
+        schema: 1,
+        study: outside.title.clone(),
+        verdict: trial.verdict,
+        trials: vec![trial],
+        caveat: Some(
+            "measured elsewhere: whether these weights were in force, and whether anything else \
+             was running, cannot be checked; and one measurement is a fact and no verdict, which takes \
+             repeats (`assay run`)"
+                .to_owned(),
+        ),
+        ..Judgement::default()
+    }
+}
+
+fn measured(outside: &ExternalData) -> Result<MeasuredShares, String> {
+    let series = |group: &ExternalGroup| match &group.amounts {
+        Amounts::Series(series) => Some((group.name.clone(), series.clone())),
+        Amounts::Total { .. } => None,
+    };
+    if let Some(series) = outside.groups.iter().map(series).collect() {
+        return MeasuredShares::over_time(series);
+    }
+    let rate = |group: &ExternalGroup| match group.amounts {
+        Amounts::Total { amount, seconds } if seconds > 0.0 => Ok((amount / seconds, seconds)),
+        Amounts::Total { .. } => Err("a group has a runtime of zero".to_owned()),
+        Amounts::Series(_) => {
+            Err("some groups have amounts over time and others only a total".to_owned())
+        }
+    };
+    let rates = outside.groups.iter().map(rate).collect::<Result<Vec<_>, String>>()?;
+    let window_s = rates.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
+    Ok(MeasuredShares::Totals(rates.into_iter().map(|(rate, _)| rate).collect(), window_s))
 }

@@ -131,12 +131,6 @@ impl Grid {
         (0..self.steps).map(|row| value(row + 1) - value(row)).collect()
     }
 
-    /// The amount of all groups together in each step.
-    pub fn total_increments(&self) -> Vec<f64> {
-        let sums: Vec<f64> = (0..=self.steps).map(|row| self.row(row).iter().sum()).collect();
-        sums.windows(2).map(|pair| pair[1] - pair[0]).collect()
-    }
-
     /// All groups combined into one.
     pub fn together(&self) -> Self {
         let sums = (0..=self.steps).map(|row| self.row(row).iter().sum()).collect();

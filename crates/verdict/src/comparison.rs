@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::verdict::Verdict;
 
 /// Result of comparing two sides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Equivalence {
     /// The interval of the ratio lies within the margin.
@@ -21,11 +21,12 @@ pub enum Equivalence {
     /// The interval crosses the edge of the margin.
     Undecided,
     /// Two numbers are not available.
+    #[default]
     NotComparable,
 }
 
 /// `compare.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunComparison {
     /// Version of this format: 1.
     pub schema: u32,
@@ -59,7 +60,7 @@ pub struct RunComparison {
 }
 
 /// One side.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparedRun {
     /// Its name.
     pub run: String,
@@ -140,7 +141,7 @@ pub struct PromiseState {
 }
 
 /// One measure on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeasureComparison {
     /// `io.bytes`, or `WORKLOAD.METRIC`.
     pub measure: String,
