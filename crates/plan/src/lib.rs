@@ -21,7 +21,6 @@ mod promise;
 mod refusal;
 mod room;
 mod setting;
-mod shard;
 mod step;
 mod trial;
 mod workload;
@@ -35,7 +34,6 @@ pub use plan_trials::{plan, plan_with};
 pub use program::{RequiredProgram, required_programs};
 pub use refusal::Refusal;
 pub use setting::SettingPlan;
-pub use shard::Shard;
 pub use step::{PlannedChange, changes};
 pub use trial::{
     AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, Plan, StoragePlan, ToolPlan, Trial,

@@ -11,7 +11,7 @@ use assay_host::{gather, locate_tools, unfinished};
 use assay_kernel::filesystem::free_space;
 use assay_kernel::signal;
 use assay_plan::{
-    Plan, Predictions, Refusal, Shard, Trial, plan_with, prediction_commands, required_programs,
+    Plan, Predictions, Refusal, Trial, plan_with, prediction_commands, required_programs,
 };
 use assay_run_folder::RunFolder;
 use assay_runner::Request;
@@ -41,8 +41,6 @@ pub struct Destination {
 pub struct RunOptions {
     /// The run folder.
     pub destination: Destination,
-    /// The part of the trials to run; all without one.
-    pub shard: Option<Shard>,
     /// How long to wait for a run in progress to end, instead of being refused.
     pub wait: Duration,
 }
@@ -63,18 +61,6 @@ pub fn prepare(
     let facts = facts_for(context, &loaded.study)?;
     let loaded = replace_loop(context, loaded, &facts, observer);
     let plan = plan_for(context, &loaded.study, &facts, seed);
-    let plan = match options.shard {
-        Some(shard) => {
-            for torn in plan.split_comparisons(shard) {
-                let (measure, over) = (&torn.measure, torn.is.over().join(", "));
-                observer.message(&format!(
-                    "`{measure}` over {over} is not judged: its trials are in several shards"
-                ));
-            }
-            plan.shard(shard)
-        }
-        None => plan,
-    };
     refuse(&plan)?;
     if loaded.choice.as_ref().is_some_and(|choice| choice.published) {
         observer.message(&needs_text(&plan));

@@ -34,10 +34,6 @@ pub(crate) struct RunArguments {
     /// Print the plan and stop, like `assay check`
     #[arg(long)]
     dry_run: bool,
-    /// Run only a part of the trials, e.g. `2/4` for the second of four; promises across trials of
-    /// several parts are left out
-    #[arg(long, value_name = "K/N", alias = "slice")]
-    shard: Option<assay_plan::Shard>,
     /// Wait until a run in progress is over, at most this long [default: 1 h]
     #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "1h", value_parser = patience)]
     wait: Option<Duration>,
@@ -84,7 +80,6 @@ fn carry_out(
     let loaded = load(&arguments.study.choice(), arguments.json)?;
     let options = RunOptions {
         destination: arguments.trust.destination(arguments.out.as_deref()),
-        shard: arguments.shard,
         wait: arguments.wait.unwrap_or(Duration::ZERO),
     };
     let request = prepare(&context, loaded, &options, observer)?;

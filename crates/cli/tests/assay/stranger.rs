@@ -67,13 +67,6 @@ fn an_audit_of_what_is_no_snapshot_says_where_snapshots_come_from() {
 }
 
 #[test]
-fn a_part_of_the_trials_is_called_by_the_name_of_its_option() {
-    let bench = Bench::aside();
-    let run = ["run", "cpu-weight", "--dry-run", "--shard", "3/2"];
-    refused(&bench, &run, &["invalid shard `3/2`", "`2/4` for the second of four"]);
-}
-
-#[test]
 fn options_for_other_cases_are_refused_and_not_ignored() {
     let bench = Bench::aside();
     for option in [["--within", "1%"], ["--measure", "ios"]] {

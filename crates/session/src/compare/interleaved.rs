@@ -99,7 +99,7 @@ pub fn compare_interleaved(
     let loaded = load(&what.choice())?;
     observer.findings(&loaded.findings);
     let destination = what.destination.clone();
-    let options = RunOptions { destination, shard: None, wait: Duration::ZERO };
+    let options = RunOptions { destination, wait: Duration::ZERO };
     let request = prepare(context, loaded, &options, observer)?;
     let finished = execute(context, &request, observer)?;
     let ended = conclude(&request, &finished, observer);
