@@ -39,20 +39,12 @@ impl Budget {
 
     /// Takes the cost of new names from the budget; an error naming the file if it is exhausted.
     pub fn take_names(&mut self, cost: u64, path: &Path) -> Result<(), Error> {
-        self.names = self.names.checked_sub(cost).ok_or_else(|| {
-            let why = "the files up to this one have more names of subjects than are read of a run";
-            Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT)
-        })?;
-        Ok(())
+        take(&mut self.names, cost, path, "have more names of subjects")
     }
 
     /// Takes a document of evidence from the budget; an error naming the file if it is exhausted.
     pub(crate) fn take_evidence(&mut self, bytes: usize, path: &Path) -> Result<(), Error> {
-        self.evidence = self.evidence.checked_sub(bytes as u64).ok_or_else(|| {
-            let why = "the files up to this one hold more evidence than is read of a run";
-            Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT)
-        })?;
-        Ok(())
+        take(&mut self.evidence, bytes as u64, path, "hold more evidence")
     }
 
     /// Of so many rows those that it still has values for.
@@ -64,12 +56,16 @@ impl Budget {
     /// Takes the values of some rows from the budget; an error naming the file if it is exhausted.
     pub(crate) fn take(&mut self, rows: usize, columns: usize, path: &Path) -> Result<(), Error> {
         let values = (rows as u64).saturating_mul(columns as u64);
-        self.values = self.values.checked_sub(values).ok_or_else(|| {
-            let why = "the files up to this one hold more values than are read of a run";
-            Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT)
-        })?;
-        Ok(())
+        take(&mut self.values, values, path, "hold more values")
     }
+}
+
+fn take(left: &mut u64, amount: u64, path: &Path, what: &str) -> Result<(), Error> {
+    *left = left.checked_sub(amount).ok_or_else(|| {
+        let why = format!("the files up to this one {what} than are read of a run");
+        Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT)
+    })?;
+    Ok(())
 }
 
 #[cfg(test)]

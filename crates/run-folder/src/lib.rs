@@ -13,10 +13,7 @@
 //! ```
 
 mod budget;
-mod comparison;
 mod csv;
-mod curve;
-mod drift;
 mod error;
 mod event;
 mod evidence;
@@ -27,32 +24,23 @@ mod guest;
 mod json;
 mod limit;
 mod manifest;
-mod overrides;
 mod pages;
 mod parquet;
 mod parquet_file;
 #[cfg(test)]
 mod parquet_of_tests;
 mod parquet_writer;
-mod placement;
-mod promise;
 mod repeat;
 mod repeat_id;
 mod run;
 mod runs_dir;
 mod schema;
-mod setting;
-mod stop;
 mod stream;
-mod study_choice;
 mod summary;
 mod table;
 mod tail;
 
 pub use budget::Budget;
-pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
-pub use curve::{Curve, Mark};
-pub use drift::{Drift, TimedReading};
 pub use error::Error;
 pub use event::{Event, EventLog, parse_events, read_events};
 pub use evidence::parse_evidence;
@@ -60,28 +48,26 @@ pub use folder::RunFolder;
 pub use guard::is_guarded;
 pub use guest::Guest;
 pub use json::{check_json_output, parse_json};
-pub use overrides::{LimitReading, OverridesRecord, ThreadReading};
 pub use parquet::to_parquet;
 pub use parquet_writer::{Cell, Kind, ParquetWriter};
-pub use placement::{CounterSpan, NodeCounts, PlacementReading, PlacementRecord};
 pub use repeat_id::RepeatId;
 pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted_samples};
 pub use runs_dir::{RunsDir, runs, summaries};
 pub use schema::{SCHEMA, parse as parse_manifest};
-pub use setting::{Dropped, SettingReading, SettingRecord};
-pub use stop::StopRecord;
 pub use stream::SampleStream;
-pub use study_choice::StudyChoiceRecord;
 pub use summary::{RunSummary, Stamp, State, stamp, summarize, summarize_dir};
 
 pub use manifest::{
-    Change, DiskRecord, GroupRecord, IoClass, KnobRecord, Manifest, Recording, TrialRecord,
-    WarmUpRecord, WorkloadRecord,
+    AcrossRecord, Change, ComparisonRecord, DiskRecord, EveryRecord, GroupRecord, IoClass,
+    KnobRecord, Levels, Manifest, PairsRecord, PromiseRecord, Recording, Reference,
+    ReferenceRecord, RelationRecord, StopRecord, StudyChoiceRecord, TrialRecord, WarmUpRecord,
+    WorkloadRecord,
 };
-pub use promise::{EveryRecord, PromiseRecord, Reference, RelationRecord};
 pub use repeat::{
-    EvidenceRecord, Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost,
-    SourceCost, WatchCost, WorkloadResult,
+    CounterSpan, Curve, Drift, Dropped, EvidenceRecord, Fault, Latency, LimitReading, Mark,
+    NodeCounts, OverridesRecord, Phase, PlacementReading, PlacementRecord, QueueReading, Reading,
+    RepeatRecord, SamplerCost, SettingReading, SettingRecord, SourceCost, ThreadReading,
+    TimedReading, WatchCost, WorkloadResult,
 };
 pub use table::{Column, RowSums, Rows, Table};
 pub use tail::Tail;

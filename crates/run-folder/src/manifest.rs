@@ -6,17 +6,12 @@
 use std::collections::BTreeMap;
 
 use assay_facts::{Available, HostFacts};
+use assay_terms::RelationKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::comparison::{ComparisonRecord, ReferenceRecord};
 use crate::guest::Guest;
-use crate::placement::PlacementRecord;
-use crate::promise::PromiseRecord;
-use crate::repeat::RepeatRecord;
-use crate::setting::SettingRecord;
-use crate::stop::StopRecord;
-use crate::study_choice::StudyChoiceRecord;
+use crate::repeat::{PlacementRecord, RepeatRecord, SettingRecord};
 
 /// Everything about a run except its samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -235,4 +230,269 @@ pub struct Change {
     pub set: Option<String>,
     /// Whether it was restored, and the error if that failed.
     pub restored: Available<bool>,
+}
+
+// Promises of a trial, as the manifest records them.
+
+/// One promise of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromiseRecord {
+    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.dirty`, `memory.refaults`, `threads`,
+    /// `pages`, `progress`, or `WORKLOAD.METRIC`, a metric reported by a workload.
+    pub measure: String,
+    /// The relation.
+    pub is: RelationRecord,
+    /// The margin, a fraction of the expected value.
+    pub within: f64,
+    /// The spans in which it should hold, if it should hold in more than the average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<EveryRecord>,
+}
+
+/// The spans of a promise that should hold in each span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EveryRecord {
+    /// Seconds per span.
+    pub span_s: f64,
+    /// The fraction of the spans in which it should hold.
+    pub part: f64,
+}
+
+/// The relation of a promise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RelationRecord {
+    /// Shares are proportional to this knob as read back. Holds the knob's name in the study.
+    Proportional(String),
+    /// All groups get the same.
+    Equal,
+    /// Threads run on their CPUs, or pages lie on their nodes.
+    Placed,
+    /// At most this rate for each group, in the measure's unit per second.
+    AtMost(f64),
+    /// At least this rate for each group, in the measure's unit per second.
+    AtLeast(f64),
+    /// No wait for progress is longer than this, in seconds; without a value, than follows from the
+    /// weights and quotas.
+    Within(Option<f64>),
+    /// At most the value of this knob of the group, as read back.
+    AtMostKnob(String),
+    /// At least the value of this knob of the group, as read back.
+    AtLeastKnob(String),
+}
+
+/// What a relation refers to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reference<'r> {
+    /// Nothing.
+    Nothing,
+    /// A knob, by its name in the study.
+    Knob(&'r str),
+    /// A value, in the measure's unit.
+    Value(f64),
+}
+
+impl RelationRecord {
+    /// The relation of this kind to this; `None` if it refers to something else.
+    #[must_use]
+    pub fn new(kind: RelationKind, to: Reference<'_>) -> Option<Self> {
+        use Reference::{Knob, Nothing, Value};
+        Some(match (kind, to) {
+            (RelationKind::Proportional, Knob(knob)) => Self::Proportional(knob.to_owned()),
+            (RelationKind::Equal, Nothing) => Self::Equal,
+            (RelationKind::Placed, Nothing) => Self::Placed,
+            (RelationKind::Within, Nothing) => Self::Within(None),
+            (RelationKind::Within, Value(time)) => Self::Within(Some(time)),
+            (RelationKind::AtMost, Value(bound)) => Self::AtMost(bound),
+            (RelationKind::AtLeast, Value(bound)) => Self::AtLeast(bound),
+            (RelationKind::AtMost, Knob(knob)) => Self::AtMostKnob(knob.to_owned()),
+            (RelationKind::AtLeast, Knob(knob)) => Self::AtLeastKnob(knob.to_owned()),
+            _ => return None,
+        })
+    }
+
+    /// Its kind and what it refers to.
+    fn parts(&self) -> (RelationKind, Reference<'_>) {
+        match self {
+            Self::Proportional(knob) => (RelationKind::Proportional, Reference::Knob(knob)),
+            Self::Equal => (RelationKind::Equal, Reference::Nothing),
+            Self::Placed => (RelationKind::Placed, Reference::Nothing),
+            Self::Within(None) => (RelationKind::Within, Reference::Nothing),
+            Self::Within(Some(time)) => (RelationKind::Within, Reference::Value(*time)),
+            Self::AtMost(bound) => (RelationKind::AtMost, Reference::Value(*bound)),
+            Self::AtLeast(bound) => (RelationKind::AtLeast, Reference::Value(*bound)),
+            Self::AtMostKnob(knob) => (RelationKind::AtMost, Reference::Knob(knob)),
+            Self::AtLeastKnob(knob) => (RelationKind::AtLeast, Reference::Knob(knob)),
+        }
+    }
+
+    /// Its kind, whatever it refers to.
+    #[must_use]
+    pub fn kind(&self) -> RelationKind {
+        self.parts().0
+    }
+
+    /// What it refers to.
+    #[must_use]
+    pub fn to(&self) -> Reference<'_> {
+        self.parts().1
+    }
+
+    /// The knob that divides the measure into shares, if one does.
+    #[must_use]
+    pub fn divided_by(&self) -> Option<&str> {
+        match self.parts() {
+            (kind, Reference::Knob(knob)) if kind.divides() => Some(knob),
+            _ => None,
+        }
+    }
+}
+
+// Promises across the trials of a run, and external reference numbers shown beside its own.
+//
+// Promises within one trial are part of its [`TrialRecord`](crate::TrialRecord); promises across trials
+// belong to the run as a whole.
+
+/// Levels of factors by the factors' names, each exactly as in `factors` of the trials.
+pub type Levels = BTreeMap<String, Value>;
+
+/// One promise across trials. The factors it does not name are held: it is judged once for every combination
+/// of their levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonRecord {
+    /// What is compared: a measure of the samples, summed over the measured groups, or `WORKLOAD.METRIC`, as
+    /// the geometric mean over the instances.
+    pub measure: String,
+    /// The one group that is compared; all measured groups if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The relation.
+    pub is: AcrossRecord,
+}
+
+/// The relation of a promise across trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AcrossRecord {
+    /// The measure at some levels divided by the measure at others.
+    Ratio {
+        /// Levels of the numerator.
+        of: Levels,
+        /// Levels of the denominator, of the same factors.
+        to: Levels,
+        /// Lower bound of the ratio.
+        at_least: Option<f64>,
+        /// Upper bound of the ratio.
+        at_most: Option<f64>,
+    },
+    /// Equal at every level of a factor.
+    Equal {
+        /// The factor.
+        over: String,
+        /// Which levels are compared with each other.
+        pairs: PairsRecord,
+        /// The margin: the larger is at most `1 + within` times the smaller.
+        within: f64,
+    },
+}
+
+impl AcrossRecord {
+    /// Its name in documents.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Ratio { .. } => "ratio",
+            Self::Equal { .. } => "equal",
+        }
+    }
+
+    /// The factors whose levels are compared; all others are held.
+    #[must_use]
+    pub fn over(&self) -> Vec<String> {
+        match self {
+            Self::Ratio { of, .. } => of.keys().cloned().collect(),
+            Self::Equal { over, .. } => vec![over.clone()],
+        }
+    }
+}
+
+/// Which levels of a factor are compared with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairsRecord {
+    /// Every level with every other.
+    All,
+    /// Every level with the first one in the study file.
+    First,
+}
+
+/// An external number, shown beside the run's own and never judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceRecord {
+    /// What it is, in one line.
+    pub what: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// Where it was published.
+    pub source: String,
+    /// The run's measure to show beside it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<String>,
+    /// The one group of the run to compare with; all measured groups if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The levels of the run's factors that it applies to; empty for all.
+    #[serde(default, skip_serializing_if = "Levels::is_empty")]
+    pub under: Levels,
+    /// The levels of the denominator, of the same factors as [`Self::under`]; empty if it is not a ratio.
+    #[serde(default, skip_serializing_if = "Levels::is_empty")]
+    pub to: Levels,
+}
+
+// When trials end.
+
+/// When a trial ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopRecord {
+    /// After all its planned repeats.
+    #[default]
+    AtMost,
+    /// At the first look that decides its promises.
+    Decided,
+}
+
+// How the caller of a run chose its study.
+
+/// The study as it was named, and the overrides that were applied to its text. The seed is in the manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StudyChoiceRecord {
+    /// The study file, or the name of a shipped study.
+    pub study: String,
+    /// Whether the sizes and times of the document were used that the study repeats.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub published: bool,
+    /// Values of factors, each as `FACTOR=VALUE[,VALUE]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
+    /// Number of repeats of each trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u32>,
+    /// Maximum length of a repeat, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most_s: Option<f64>,
+    /// When a trial ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<StopRecord>,
+    /// The disk, as in `--disk`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
+    /// The I/O scheduler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+    /// Whether evidence was requested in addition to what the study samples.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub evidence: bool,
 }

@@ -5,13 +5,8 @@ use std::sync::Arc;
 
 use assay_blame::Evidence;
 use assay_facts::Available;
+use assay_units::{CpuSet, MemoryPolicy};
 use serde::{Deserialize, Serialize};
-
-use crate::curve::Curve;
-use crate::drift::Drift;
-use crate::overrides::OverridesRecord;
-use crate::placement::{NodeCounts, PlacementReading};
-use crate::setting::{Dropped, SettingReading};
 
 /// The record of one repeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -306,4 +301,254 @@ impl RepeatRecord {
     pub fn evidence(&self) -> Option<&Evidence> {
         self.evidence.as_ref()?.document.as_deref()
     }
+}
+
+// Values that changed during a repeat.
+
+/// Changes of a value during a repeat, whether or not it was changed back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drift {
+    /// The first reading that differs from the one at the start.
+    pub first: TimedReading,
+    /// The last such reading.
+    pub last: TimedReading,
+    /// How many readings differ.
+    pub readings: u64,
+}
+
+/// A reading with its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedReading {
+    /// CLOCK_MONOTONIC nanoseconds.
+    pub time_ns: u64,
+    /// The value read.
+    pub value: Available<String>,
+}
+
+// Settings of the host in a run: as requested and as read back.
+
+/// A setting of the host as requested in one trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingRecord {
+    /// Its name, `vm.dirty_ratio` or `thp.enabled`.
+    pub setting: String,
+    /// The value in the study, as text.
+    pub asked: String,
+    /// The file.
+    pub path: String,
+    /// The expected content.
+    pub written: String,
+    /// Whether it is only expected and not written: the kernel zeroes it when its counterpart is set.
+    #[serde(default)]
+    pub implied: bool,
+}
+
+/// The readings of one setting of the host in one repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingReading {
+    /// Its name, as in [`SettingRecord`].
+    pub setting: String,
+    /// Before it was written; of a list of choices the active one.
+    pub found: Available<String>,
+    /// After it was written.
+    pub at_start: Available<String>,
+    /// At the end of the repeat.
+    pub at_end: Available<String>,
+    /// Readings in between that differ from the one at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
+}
+
+/// Caches dropped before the common start; this cannot be restored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// What was written to /proc/sys/vm/drop_caches: 1 the page cache, 2 what the kernel can free
+    /// of its own objects, 3 both.
+    pub what: u8,
+    /// Seconds that it took, with the sync before it: dirty pages cannot be dropped.
+    pub seconds: f64,
+    /// `Cached` and `SReclaimable` of /proc/meminfo before, bytes.
+    pub before_bytes: Available<u64>,
+    /// The same after.
+    pub after_bytes: Available<u64>,
+}
+
+// Placement of workloads: as requested, and as the kernel reports it for threads and pages.
+
+/// The placement of one workload in one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlacementRecord {
+    /// The workload's name in the trial.
+    pub workload: String,
+    /// Its group.
+    pub group: String,
+    /// The CPUs as the study names them: `siblings`, `0-3`.
+    pub asked_cpus: Option<String>,
+    /// The CPUs on this host.
+    pub cpus: Option<CpuSet>,
+    /// The memory policy.
+    pub memory: Option<MemoryPolicy>,
+    /// The mode of huge pages.
+    pub huge_pages: Option<String>,
+    /// The part of its anonymous memory that should be on each node; empty if the policy promises nothing
+    /// about single nodes.
+    pub pages: BTreeMap<u16, f64>,
+}
+
+/// The observed placement of one workload in one repeat.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlacementReading {
+    /// The workload's name in the trial.
+    pub workload: String,
+    /// How often its threads were examined during the window.
+    pub looks: u64,
+    /// The largest number of threads at once.
+    pub threads: u64,
+    /// Samples of a thread with the CPU it ran on last, all examinations together.
+    pub samples: u64,
+    /// Samples on the requested CPUs; all of them if none were requested.
+    pub on_cpus: u64,
+    /// Samples by CPU.
+    pub by_cpu: BTreeMap<u16, u64>,
+    /// Samples of a thread that had been examined before, 0 in records of older versions.
+    #[serde(default)]
+    pub followed: u64,
+    /// Those of them with another CPU than the time before.
+    #[serde(default)]
+    pub moved: u64,
+    /// Samples by the CPUs the thread was allowed to use (`Cpus_allowed_list`).
+    pub allowed_cpus: BTreeMap<String, u64>,
+    /// Samples by the nodes the thread was allowed to use (`Mems_allowed_list`).
+    pub allowed_nodes: BTreeMap<String, u64>,
+    /// Samples by `THP_enabled` of /proc/PID/status, where the kernel shows it (5.0).
+    pub huge_pages: BTreeMap<String, u64>,
+    /// Bytes of anonymous memory on each node at the end of the window, or at the last count before
+    /// the workload ended by itself; all processes together.
+    pub pages: Option<Available<BTreeMap<u16, u64>>>,
+    /// Bytes of mapped files on each node at the same time, by path: the largest ones, without programs and
+    /// their libraries.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, BTreeMap<u16, u64>>,
+    /// Bytes of anonymous memory by the policy of their area, as the kernel spells it.
+    pub policies: BTreeMap<String, u64>,
+}
+
+/// A counter of the host at the start of a repeat, before its workloads started, and at the end of its
+/// window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterSpan {
+    /// At the start.
+    pub before: u64,
+    /// At the end.
+    pub after: u64,
+}
+
+impl CounterSpan {
+    /// The increase in between.
+    #[must_use]
+    pub const fn since(&self) -> u64 {
+        self.after.saturating_sub(self.before)
+    }
+}
+
+/// The host's counters of placement during a repeat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeCounts {
+    /// `numa_miss` of each node: pages allocated there because the preferred node had none free.
+    pub missed_pages: BTreeMap<u16, u64>,
+    /// The counters of numastat(8) by node and by name, in pages; empty in records from before this field.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub numastat: BTreeMap<u16, BTreeMap<String, CounterSpan>>,
+    /// Pages that automatic balancing moved (`numa_pages_migrated`).
+    pub moved_pages: Available<u64>,
+    /// `kernel.numa_balancing` at the start.
+    pub balancing: Available<String>,
+    /// The weights of weighted interleaving at the start, by node; empty if there are none.
+    pub weights: BTreeMap<u16, u64>,
+}
+
+// Influences besides the study's knobs on how resources are divided: limits, priorities, another scheduler.
+
+/// The overrides found in one repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverridesRecord {
+    /// Limits and classes that are set on a group of the trial, or on a group around the run's
+    /// own. A file that holds nothing but its default is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitReading>,
+    /// How the threads of each group are scheduled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadReading>,
+    /// `/sys/kernel/sched_ext/state`, with the name of the scheduler where one is loaded.
+    pub sched_ext: Available<String>,
+    /// The devices that a disk is composed of (its `slaves`), by the study's name of the disk. Disks without
+    /// an entry are not stacked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stacked: BTreeMap<String, Vec<String>>,
+}
+
+/// One file that limits a group or assigns it a class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitReading {
+    /// The group's name in the trial; `above:/path` for one around the run's own.
+    pub group: String,
+    /// The interface file: `io.max`, `blkio.throttle.read_bps_device`, `cpu.max`.
+    pub file: String,
+    /// The content; of a file with a line per device, the lines of the trial's disks. Empty if it held its
+    /// default.
+    pub at_start: String,
+    /// The same at the end of the repeat.
+    pub at_end: String,
+}
+
+impl LimitReading {
+    /// What it held at the start, or at the end if that was its default.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        if self.at_start.is_empty() { &self.at_end } else { &self.at_start }
+    }
+}
+
+/// Threads of one group with equal scheduling attributes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadReading {
+    /// The group's name.
+    pub group: String,
+    /// `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext` (sched(7)).
+    pub policy: String,
+    /// -20 to 19.
+    pub nice: i32,
+    /// `none`, `rt`, `best-effort`, `idle` (ioprio_get(2)); `unknown` where the kernel did not report it.
+    pub io_class: String,
+    /// The largest number of such threads in any reading.
+    pub threads: u64,
+}
+
+// Curves that a workload reports for plotting.
+
+/// One curve, in the units named on its axes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// What it shows, `random`.
+    pub name: String,
+    /// Label of the x axis, with its unit.
+    pub x: String,
+    /// Label of the y axis, with its unit.
+    pub y: String,
+    /// Whether both axes are logarithmic.
+    pub logarithmic: bool,
+    /// Points, `x` and `y`.
+    pub points: Vec<[f64; 2]>,
+    /// Highlighted positions on the x axis.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+}
+
+/// A position on the x axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Position, in the unit of the axis.
+    pub x: f64,
+    /// Label, `L2`.
+    pub label: String,
 }

@@ -11,7 +11,7 @@ use crate::limit;
 use crate::schema::SCHEMA;
 
 /// Summary of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// Whether it can be read, and whether it was completed.
     pub state: State,
@@ -40,7 +40,7 @@ pub struct RunSummary {
 }
 
 /// How far a run got.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is", content = "why")]
 pub enum State {
     /// It completed.
@@ -48,6 +48,7 @@ pub enum State {
     /// It ended before its last trial, with the reason.
     EndedEarly(String),
     /// It has no recorded end: it is still running, or it was killed.
+    #[default]
     Unfinished,
     /// It cannot be read, with the reason.
     Unreadable(String),
@@ -182,20 +183,7 @@ fn from_manifest(manifest: Manifest, folder: &Dir) -> RunSummary {
 }
 
 pub(crate) fn unreadable(why: String) -> RunSummary {
-    RunSummary {
-        state: State::Unreadable(why),
-        study: String::new(),
-        title: String::new(),
-        started_at: String::new(),
-        host: String::new(),
-        kernel: String::new(),
-        guest: false,
-        seconds: None,
-        trials: 0,
-        repeats: 0,
-        verdict: None,
-        report: false,
-    }
+    RunSummary { state: State::Unreadable(why), ..RunSummary::default() }
 }
 
 #[cfg(test)]
