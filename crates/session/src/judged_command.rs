@@ -2,8 +2,6 @@
 //! (`assay exec --judge`).
 
 mod cpu_times;
-mod group_cpu;
-mod held_above;
 mod machine;
 mod speed;
 mod text;
@@ -103,10 +101,10 @@ impl Survey {
             others,
             waited: waited(&used.cpu_pressure, &used.throttling),
             most_tasks: then(&used.processes_peak, |peak| Available::Value(peak.value)),
-            busiest: group_cpu::busiest(&before.groups, &after.groups, &report.groups, passed),
+            busiest: machine::busiest(&before.groups, &after.groups, &report.groups, passed),
             steal: then(&spent, |spent| Available::Value(spent.steal())),
             steal_on_one: spent.value().and_then(Spent::steal_on_one),
-            held_above: both(&before.held_above, &after.held_above, held_above::since),
+            held_above: both(&before.held_above, &after.held_above, machine::throttled_since),
             halves: self.halves.rates(),
             speed: both(&before.speed, &after.speed, |before, after| (*before, *after)),
             too_hot: both(&before.too_hot, &after.too_hot, |before, after| {
@@ -120,8 +118,8 @@ impl Survey {
     fn read_around(&self) -> Reading {
         Reading {
             speed: speed(&self.cpus),
-            groups: group_cpu::read(&self.root),
-            held_above: held_above::read(&self.root, self.directory.as_deref()),
+            groups: machine::group_times(&self.root),
+            held_above: machine::throttled_above(&self.root, self.directory.as_deref()),
             swapped_pages: machine::swapped_pages(&self.root),
             too_hot: machine::too_hot(&self.root, &self.cpus),
             ..Reading::none()

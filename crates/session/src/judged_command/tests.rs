@@ -50,10 +50,10 @@ fn the_busiest_group_is_named_as_deep_as_it_explains_the_time() {
         ("z", 1),
     ]);
     let own = [mount.join("own")];
-    let found = group_cpu::busiest(&before, &after, &own, 2.0).unwrap();
+    let found = machine::busiest(&before, &after, &own, 2.0).unwrap();
     assert_eq!(found.0, "/a/b");
     assert!((found.1 - 0.4).abs() < 1e-9, "{found:?}");
-    assert!(group_cpu::busiest(&before, &before, &own, 2.0).is_none(), "nobody used any");
+    assert!(machine::busiest(&before, &before, &own, 2.0).is_none(), "nobody used any");
 }
 
 #[test]
@@ -65,14 +65,14 @@ fn a_quota_above_the_command_is_seen_on_v1_and_v2() {
         ("cg/job/inner/own/cpu.stat", "throttled_usec 7\n"),
     ]);
     let directory = PathBuf::from("/cg/job/inner/own");
-    let found = held_above::read(&root, Some(&directory));
+    let found = machine::throttled_above(&root, Some(&directory));
     let found = found.value().unwrap();
     assert_eq!(found["/cg/job"], 2.5);
     assert_eq!(found["/cg/job/inner"], 1.5);
     assert!(!found.contains_key("/cg/job/inner/own"), "its own quota is not from outside");
-    let none = held_above::since(found, found);
+    let none = machine::throttled_since(found, found);
     assert!(none.is_empty(), "nothing happened in between");
-    assert!(held_above::read(&root, None).value().is_none());
+    assert!(machine::throttled_above(&root, None).value().is_none());
 }
 
 #[test]
