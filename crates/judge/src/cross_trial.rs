@@ -86,7 +86,7 @@ fn judge_one(
         which.iter().map(|(of, to)| Pair::new(promise, &levels[*of], &levels[*to], sure)).collect();
     let verdict = match pairs.is_empty() {
         true => Verdict::Void,
-        false => Verdict::worst(pairs.iter().map(|pair| pair.verdict)),
+        false => Verdict::worst(pairs.iter().map(|pair| pair.judged.verdict)),
     };
     let (at_least, at_most, within) = match &promise.is {
         AcrossRecord::Ratio { at_least, at_most, .. } => (*at_least, *at_most, None),
@@ -105,7 +105,7 @@ fn judge_one(
         reason: sentence::reason(promise, &pairs, verdict),
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(&pairs, allowed)).flatten(),
         levels: levels.iter().map(|level| document(level, promise)).collect(),
-        pairs: pairs.iter().map(Pair::document).collect(),
+        pairs: pairs.into_iter().map(|pair| pair.judged).collect(),
     }
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn of_level(
 
 /// The repeats that would probably decide.
 fn needed(pairs: &[Pair], allowed: Allowed) -> Option<usize> {
-    let open = pairs.iter().filter(|pair| pair.verdict == Verdict::Undecided);
+    let open = pairs.iter().filter(|pair| pair.judged.verdict == Verdict::Undecided);
     let spreads = open.filter_map(|pair| pair.spread.as_ref().ok());
     needed_of_all(spreads.map(|spread| (*spread, allowed.room(spread.mean))), SURE)
         .map(|needed| needed.max(FEWEST))

@@ -20,7 +20,7 @@ const NO_SPANS: &str = "`every` asks for spans, and a workload reports one numbe
 
 /// The numbers of a promise on `metric`.
 pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord, metric: Metric<'_>) -> Found {
-    let values = metric.observed(subject.trial, subject.repeats, |_| true);
+    let values = metric.observed(subject.trial, &subject.repeats, |_| true);
     let found = values.and_then(|values| Ok((rows(promise, &values)?, values.left_out)));
     let no_spans = promise.every.is_some().then(|| NO_SPANS.to_owned());
     let (rows, left_out) = match found {
@@ -43,7 +43,7 @@ pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord, metric: Metr
         verdict,
         reason,
         worst_error: worst.map(Row::error),
-        was: was(subject.repeats, &rows, promise.within, starts),
+        was: was(&subject.repeats, &rows, promise.within, starts),
         // If a repeat lacks a value, errors cannot be assigned to repeats.
         errors: if left_out.is_empty() {
             (0..starts.of).map(largest).collect()

@@ -38,7 +38,7 @@ pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
     let Some(what) = PlacementMeasure::parse(&promise.measure) else {
         return Found::nothing(promise, format!("`{}` has no placement", promise.measure));
     };
-    let seen = match look(subject, promise, what, subject.repeats) {
+    let seen = match look(subject, promise, what, &subject.repeats) {
         Ok(seen) => seen,
         Err(why) => return Found::nothing(promise, why),
     };

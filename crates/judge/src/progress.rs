@@ -51,7 +51,7 @@ impl Seen {
 
 /// The numbers of a promise with the relation `within`.
 pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
-    let repeats = subject.repeats;
+    let repeats = &subject.repeats;
     let groups = match of_groups(subject, promise, repeats) {
         Ok(groups) if groups.iter().all(|(_, seen)| !seen.is_empty()) => groups,
         Ok(_) => return Found::nothing(promise, "no repeat can be judged".to_owned()),

@@ -122,7 +122,7 @@ fn numbers(
     promise: &PromiseRecord,
     measure: Measure,
 ) -> Result<Estimates, String> {
-    promise_data(subject, promise, measure, subject.repeats)?.numbers()
+    promise_data(subject, promise, measure, &subject.repeats)?.numbers()
 }
 
 /// What the means say, unless a limit was not tested.

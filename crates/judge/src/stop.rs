@@ -8,10 +8,9 @@ use assay_stats::rule::LOOKS;
 use assay_terms::Measure;
 use assay_verdict::{PromiseJudgement, Verdict};
 
-use crate::queue::is_measured;
 use crate::subject::Subject;
-use crate::trial::{self, Prepared};
-use crate::{Samples, judge_one, judge_so_far, promise, trial_value};
+use crate::trial_value::measures_of_run;
+use crate::{Samples, judge_one, judge_so_far, promise};
 
 /// The sample table that decides a promise of this measure.
 #[must_use]
@@ -30,25 +29,7 @@ pub fn interim(
 ) -> Vec<PromiseJudgement> {
     let Some(trial) = manifest.trials.get(number) else { return Vec::new() };
     let one = TrialRecord { repeats: vec![repeat.clone()], ..trial.clone() };
-    let measured = one.groups.iter().filter(|group| is_measured(group));
-    let groups: Vec<&str> = measured.map(|group| group.name.as_str()).collect();
-    let promises: Vec<_> = one
-        .promises
-        .iter()
-        .filter_map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
-        .collect();
-    let repeats = trial::prepare(&one, &[(1, &one.repeats[0], tables)], &groups, &promises);
-    let subject = Subject {
-        configured_iops: None,
-        host: &manifest.host,
-        trial: &one,
-        groups: &groups,
-        repeats: &repeats,
-        left_out: &[],
-        checks: &[],
-        part: 1.0,
-        unseen: None,
-    };
+    let subject = Subject::running(&manifest.host, &one, &one.repeats[0], tables);
     one.promises.iter().map(|promise| in_fact(promise::preliminary(&subject, promise))).collect()
 }
 
@@ -90,7 +71,7 @@ fn is_due(manifest: &Manifest, number: usize, samples: &Samples) -> bool {
     let trial = &manifest.trials[number];
     let of_trial = samples.get(number).map_or(&[][..], Vec::as_slice);
     trial.repeats.len() >= LOOKS[0] && {
-        let requests = trial_value::requests_of_run(manifest);
-        LOOKS.contains(&Prepared::new(manifest, trial, of_trial, &requests).counted)
+        let also = measures_of_run(manifest);
+        LOOKS.contains(&Subject::new(manifest, trial, of_trial, &also).counted)
     }
 }

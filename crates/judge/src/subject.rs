@@ -1,12 +1,19 @@
-//! What all promises of a trial are judged with.
+//! One trial with its windows and checks: what all its promises are judged with.
 
 use assay_facts::HostFacts;
-use assay_run_folder::TrialRecord;
+use assay_run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
+use assay_terms::Measure;
+use assay_verdict::Fact;
 use assay_verdict::wording::together;
 
-use crate::checks::{Scope, ValidityCheck, window};
-use crate::reason;
+use crate::checks::{self, Entry, Evidence, Scope, Selection, ValidityCheck, window};
+use crate::queue::is_measured;
 use crate::repeat::Repeat;
+use crate::{facts, reason};
+
+/// Relation of a plain total: like a limit it needs no competition, so the checks for a limit
+/// apply.
+pub(crate) static PLAIN: RelationRecord = RelationRecord::AtMost(f64::INFINITY);
 
 /// Inputs of all promises of a trial.
 pub(crate) struct Subject<'r> {
@@ -17,20 +24,120 @@ pub(crate) struct Subject<'r> {
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
     /// Names of the measured groups.
-    pub(crate) groups: &'r [&'r str],
+    pub(crate) groups: Vec<&'r str>,
+    /// What is promised, or needed of each trial, of sampled measures.
+    promises: Vec<(Measure, &'r RelationRecord)>,
+    /// Number of repeats that count.
+    pub(crate) counted: usize,
     /// The judged repeats.
-    pub(crate) repeats: &'r [Repeat<'r>],
+    pub(crate) repeats: Vec<Repeat<'r>>,
     /// Repeats that do not count, as far as they have samples.
-    pub(crate) left_out: &'r [Repeat<'r>],
+    pub(crate) left_out: Vec<Repeat<'r>>,
     /// The validity checks.
-    pub(crate) checks: &'r [ValidityCheck],
+    pub(crate) checks: Vec<ValidityCheck>,
+    pub(crate) facts: Vec<Fact>,
     /// The part of the errors that bounds may spend: 1, less where runs are judged together.
     pub(crate) part: f64,
     /// Unobserved repeats, and why.
-    pub(crate) unseen: Option<&'r str>,
+    pub(crate) unseen: Option<String>,
 }
 
-impl Subject<'_> {
+/// The rate configured in io.cost.model, if it was always the same
+/// (Documentation/admin-guide/cgroup-v2.rst: `rrandiops` is the rate of random reads).
+fn configured_iops(manifest: &Manifest) -> Option<f64> {
+    let models = manifest.changes.iter().filter(|change| change.what.ends_with("/io.cost.model"));
+    let configured: Vec<f64> = models
+        .filter_map(|change| {
+            let mut words = change.set.as_deref()?.split_whitespace();
+            words.find_map(|word| word.strip_prefix("rrandiops="))?.parse().ok()
+        })
+        .collect();
+    configured.first().copied().filter(|first| configured.iter().all(|other| other == first))
+}
+
+impl<'r> Subject<'r> {
+    /// A trial without repeats; `also` are measures that comparisons need.
+    fn blank(host: &'r HostFacts, trial: &'r TrialRecord, also: &[Measure]) -> Self {
+        let measured = trial.groups.iter().filter(|group| is_measured(group));
+        let promised = trial.promises.iter();
+        let promised = promised.filter_map(|one| Some((Measure::parse(&one.measure)?, &one.is)));
+        Self {
+            host,
+            configured_iops: None,
+            trial,
+            groups: measured.map(|group| group.name.as_str()).collect(),
+            promises: promised.chain(also.iter().map(|measure| (*measure, &PLAIN))).collect(),
+            counted: 0,
+            repeats: Vec::new(),
+            left_out: Vec::new(),
+            checks: Vec::new(),
+            facts: Vec::new(),
+            part: 1.0,
+            unseen: None,
+        }
+    }
+
+    /// One repeat that is still running, without checks.
+    pub(crate) fn running(
+        host: &'r HostFacts,
+        trial: &'r TrialRecord,
+        record: &'r RepeatRecord,
+        tables: &'r [Table],
+    ) -> Self {
+        let blank = Self::blank(host, trial, &[]);
+        Self { repeats: blank.prepare(&[(1, record, tables)]), ..blank }
+    }
+
+    /// Selects the repeats, determines their windows and runs the checks.
+    pub(crate) fn new(
+        manifest: &'r Manifest,
+        trial: &'r TrialRecord,
+        samples: &'r [Vec<Table>],
+        also: &[Measure],
+    ) -> Self {
+        let mut subject = Self {
+            configured_iops: configured_iops(manifest),
+            unseen: checks::unseen(manifest, trial),
+            ..Self::blank(&manifest.host, trial, also)
+        };
+        let mut selection = Selection::new(trial, samples);
+        let repeats = subject.prepare(&selection.judged);
+        let disturbed = checks::disturbed(&subject.evidence(&repeats));
+        selection.leave_out(&disturbed);
+        let is_disturbed =
+            |repeat: &Repeat<'_>| disturbed.iter().any(|(other, _)| *other == repeat.number);
+        (subject.left_out, subject.repeats) = repeats.into_iter().partition(is_disturbed);
+        subject.left_out.extend(subject.prepare(&selection.cut_short));
+        let evidence = subject.evidence(&subject.repeats);
+        let (checks, facts) = (checks::all(&evidence, &selection), facts::all(&evidence));
+        Self { checks, facts, counted: selection.counted, ..subject }
+    }
+
+    /// Repeats with their windows.
+    fn prepare(&self, entries: &[Entry<'r>]) -> Vec<Repeat<'r>> {
+        let mut measures: Vec<Measure> = Vec::new();
+        for (measure, _) in &self.promises {
+            if !measures.contains(measure) {
+                measures.push(*measure);
+            }
+        }
+        let prepare = |&(number, record, tables): &Entry<'r>| {
+            Repeat::new(number, self.trial, record, tables, &self.groups, &measures)
+        };
+        entries.iter().map(prepare).collect()
+    }
+
+    fn evidence<'s>(&'s self, repeats: &'s [Repeat<'r>]) -> Evidence<'s> {
+        Evidence {
+            host: self.host,
+            trial: self.trial,
+            configured_iops: self.configured_iops,
+            groups: &self.groups,
+            promises: &self.promises,
+            repeats,
+        }
+    }
+
     /// The failed checks with a concerned scope.
     pub(crate) fn failed(&self, concerns: impl Fn(Scope) -> bool) -> Vec<&ValidityCheck> {
         self.checks
@@ -59,6 +166,7 @@ impl Subject<'_> {
     ) -> Option<String> {
         let unseen = self
             .unseen
+            .as_ref()
             .map(|why| format!("the promise may have been broken in the missing part: {why}"));
         let left_out = self.left_out_with_samples().filter_map(|repeat| {
             let number = repeat.number;

@@ -15,9 +15,8 @@ use crate::Samples;
 use crate::checks::Scope;
 use crate::metric::{self, Metric, Values};
 use crate::repeat::Repeat;
-use crate::subject::Subject;
-use crate::trial::Prepared;
-use crate::trial_value::{self, PLAIN};
+use crate::subject::{PLAIN, Subject};
+use crate::trial_value::measures_of_run;
 use levels::{Levels, levels};
 
 /// Measures of every comparison, in addition to those with a promise.
@@ -87,9 +86,7 @@ pub fn of_trial(
     let trial = &manifest.trials[number];
     let samples = samples.get(number).map_or(&[][..], Vec::as_slice);
     // The same windows as in the verdict: measures without a promise must not move them.
-    let requests = trial_value::requests_of_run(manifest);
-    let prepared = Prepared::new(manifest, trial, samples, &requests);
-    let subject = prepared.subject();
+    let subject = Subject::new(manifest, trial, samples, &measures_of_run(manifest));
     let promised = |measure: &str| {
         trial.promises.iter().any(|promise| promise.measure == measure)
             || manifest.comparisons.iter().any(|promise| promise.measure == measure)
@@ -120,8 +117,7 @@ pub fn of_trial(
     }
     for one in &mut found {
         one.count_by_round(&subject);
-        one.unseen =
-            together(subject.unseen.map(str::to_owned).into_iter().chain(one.unseen.take()));
+        one.unseen = together(subject.unseen.clone().into_iter().chain(one.unseen.take()));
     }
     found
 }
@@ -181,7 +177,7 @@ fn blank(measure: &str, of: &'static str, group: Option<&str>, decides: bool) ->
 impl TrialNumber {
     /// Counts its repeats by the rounds of the run: a trial that was skipped in some has fewer.
     fn count_by_round(&mut self, subject: &Subject<'_>) {
-        let all: Vec<&Repeat<'_>> = subject.repeats.iter().chain(subject.left_out).collect();
+        let all: Vec<&Repeat<'_>> = subject.repeats.iter().chain(&subject.left_out).collect();
         let numbers = self.found.iter_mut().chain(&mut self.with_zeros).flatten();
         for one in numbers.chain(&mut self.left_out) {
             let repeat = all.iter().find(|repeat| repeat.number == one.repeat);
@@ -216,7 +212,7 @@ fn of_workloads(
     let blank = blank(name, "number", None, decides);
     let of = |repeats: &[Repeat<'_>]| metric.values(subject.trial, repeats, |_| true);
     let passed = subject.passes(|scope| scope == Scope::All);
-    match passed.clone().and_then(|()| of(subject.repeats)) {
+    match passed.clone().and_then(|()| of(&subject.repeats)) {
         Err(why) => {
             let zeros = passed.is_ok().then(|| only_zeros(subject, name, metric)).flatten();
             TrialNumber { found: Err(why), with_zeros: zeros, ..blank }
@@ -247,7 +243,7 @@ fn with_zeros(name: &str, values: &Values) -> Vec<RepeatLog> {
 
 /// One event, or one a second, in place of the zeros of a metric that was nothing else.
 fn only_zeros(subject: &Subject<'_>, name: &str, metric: Metric<'_>) -> Option<Vec<RepeatLog>> {
-    let values = metric.with_zeros(subject.trial, subject.repeats, |_| true).ok()?;
+    let values = metric.with_zeros(subject.trial, &subject.repeats, |_| true).ok()?;
     let is_all = !values.zeros.is_empty() && values.zeros.len() == subject.repeats.len();
     let one = |repeat: usize| RepeatLog { grain: LN_2, ..RepeatLog::exact(repeat, 0.0) };
     (is_all && metric::resolution(name) == Resolution::Unit)

@@ -1,17 +1,13 @@
 //! Per-repeat value of a trial, used by cross-trial promises and references.
 
-use assay_run_folder::{Manifest, RelationRecord};
+use assay_run_folder::Manifest;
 use assay_terms::Measure;
 
 use crate::checks::Scope;
 use crate::metric::Metric;
 use crate::promise;
 use crate::repeat::Repeat;
-use crate::subject::Subject;
-
-/// Relation of a plain total: like a limit it needs no competition, so the checks for a limit
-/// apply.
-pub(crate) static PLAIN: RelationRecord = RelationRecord::AtMost(f64::INFINITY);
+use crate::subject::{PLAIN, Subject};
 
 /// A value needed of every trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +62,11 @@ pub(crate) fn requests_of_run(manifest: &Manifest) -> Vec<ValueRequest<'_>> {
     comparisons.chain(references).collect()
 }
 
+/// The sampled measures among them.
+pub(crate) fn measures_of_run(manifest: &Manifest) -> Vec<Measure> {
+    requests_of_run(manifest).iter().filter_map(ValueRequest::sampled).collect()
+}
+
 impl ValueRequest<'_> {
     /// The sampled measure that it needs, unless it is a workload metric.
     pub(crate) fn sampled(&self) -> Option<Measure> {
@@ -75,11 +76,11 @@ impl ValueRequest<'_> {
     /// Its numbers in one trial.
     pub(crate) fn find(&self, subject: &Subject<'_>) -> TrialValues {
         let of = |repeat| self.of_left_out(subject, std::slice::from_ref(repeat)).ok();
-        let numbers = self.passed(subject).and_then(|()| self.of_repeats(subject, subject.repeats));
+        let numbers =
+            self.passed(subject).and_then(|()| self.of_repeats(subject, &subject.repeats));
         let without_value =
             numbers.as_ref().ok().and_then(|found| self.without_value(subject, found));
-        let unseen: Vec<String> =
-            subject.unseen.map(str::to_owned).into_iter().chain(without_value).collect();
+        let unseen: Vec<String> = subject.unseen.clone().into_iter().chain(without_value).collect();
         TrialValues {
             numbers,
             left_out: subject.left_out.iter().filter_map(of).flatten().collect(),
@@ -130,7 +131,7 @@ impl ValueRequest<'_> {
     }
 
     fn has_zeros(&self, subject: &Subject<'_>) -> bool {
-        !self.zeros(subject, subject.repeats).is_empty()
+        !self.zeros(subject, &subject.repeats).is_empty()
     }
 
     /// Repeats in which a metric of some instance is zero, and with it the geometric mean.

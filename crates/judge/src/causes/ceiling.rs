@@ -61,7 +61,7 @@ pub(super) fn suspect(
 fn requests(subject: &Subject<'_>, repeat: &Repeat<'_>) -> Result<f64, String> {
     let table = repeat.table("io")?;
     let mut rate = 0.0;
-    for group in subject.groups {
+    for group in &subject.groups {
         let (grown, seconds) = repeat.grown(&table, group, &["read_ios", "write_ios"])?;
         rate += grown / seconds;
     }

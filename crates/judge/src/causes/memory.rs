@@ -113,7 +113,7 @@ fn counted(
 ) -> Result<String, Suspicion> {
     let mut seen: Vec<(f64, String)> = Vec::new();
     let mut missing = String::new();
-    for repeat in subject.repeats {
+    for repeat in &subject.repeats {
         for (source, of, column) in counters {
             match repeat.growth(source, of, &[column]) {
                 Ok((grown, seconds)) => {

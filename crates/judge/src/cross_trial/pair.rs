@@ -45,13 +45,12 @@ impl Allowed {
 
 /// One level compared with another.
 pub(super) struct Pair {
-    pub(super) of: Levels,
-    pub(super) to: Levels,
+    /// Its verdict and numbers.
+    pub(super) judged: PairJudgement,
     /// Ratios over the repeats that both sides have, or why there are none.
     pub(super) spread: Result<Spread, String>,
     /// Estimate, low and high; `None` where there is no spread.
     pub(super) interval: Option<(f64, f64, f64)>,
-    pub(super) verdict: Verdict,
     /// Why it is neither kept nor broken although its interval says so.
     pub(super) objection: Option<String>,
 }
@@ -93,26 +92,18 @@ impl Pair {
             }
             other => (other, None),
         };
-        let (of, to) = (of.factors.clone(), to.factors.clone());
-        Self { of, to, spread, interval, verdict, objection }
-    }
-
-    fn repeats(&self) -> usize {
-        self.spread.as_ref().map_or(0, |spread| spread.count)
-    }
-
-    pub(super) fn document(&self) -> PairJudgement {
-        let known = self.spread.as_ref().is_ok_and(|spread| spread.count >= FEWEST);
-        let bounded = self.interval.filter(|_| known);
-        PairJudgement {
-            of: self.of.clone(),
-            to: self.to.clone(),
-            repeats: self.repeats(),
-            ratio: self.interval.map(|(ratio, _, _)| ratio),
+        let count = spread.as_ref().map_or(0, |spread| spread.count);
+        let bounded = interval.filter(|_| count >= FEWEST);
+        let judged = PairJudgement {
+            of: of.factors.clone(),
+            to: to.factors.clone(),
+            repeats: count,
+            ratio: interval.map(|(ratio, _, _)| ratio),
             low: bounded.map(|(_, low, _)| low),
             high: bounded.map(|(_, _, high)| high).filter(|high| high.is_finite()),
-            verdict: self.verdict,
-        }
+            verdict,
+        };
+        Self { judged, spread, interval, objection }
     }
 }
 

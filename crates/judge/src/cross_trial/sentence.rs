@@ -21,9 +21,9 @@ pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdic
     let what = format!(
         "`{}` under {} is {} times that under {}",
         promise.measure,
-        levels(&decisive.of),
+        levels(&decisive.judged.of),
         number(ratio),
-        levels(&decisive.to)
+        levels(&decisive.judged.to)
     );
     if spread.count < FEWEST {
         let have = count(spread.count, "repeat");
@@ -65,6 +65,6 @@ fn decisive(pairs: &[Pair], verdict: Verdict) -> Option<&Pair> {
     let distance = |pair: &&Pair| pair.spread.as_ref().map_or(0.0, |spread| spread.mean.abs());
     pairs
         .iter()
-        .filter(|pair| pair.verdict == verdict)
+        .filter(|pair| pair.judged.verdict == verdict)
         .max_by(|a, b| distance(a).total_cmp(&distance(b)))
 }

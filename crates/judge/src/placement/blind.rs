@@ -18,7 +18,7 @@ pub(crate) fn blind(subject: &Subject<'_>, measure: &str) -> Option<Cause> {
     }
     let suffix = format!(".{workload}");
     let (mut evidence, mut saw) = (Vec::new(), None);
-    for repeat in subject.repeats {
+    for repeat in &subject.repeats {
         for result in repeat.record.workloads.iter().filter(|one| one.workload.ends_with(&suffix)) {
             let seen = result.metrics.get(SEEN).copied().filter(|seen| *seen < nodes as f64);
             saw = saw.or(seen);

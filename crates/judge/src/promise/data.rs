@@ -23,14 +23,14 @@ pub(super) fn promise_data<'s>(
     let expected = match promise.is.to() {
         _ if kind.divides() => {
             let shared = shared(subject, measure, first)?;
-            expected::shares(&promise.is, first.record, subject.groups, shared.as_ref())?
+            expected::shares(&promise.is, first.record, &subject.groups, shared.as_ref())?
         }
         Reference::Nothing => return Err("threads and pages have no time series".to_owned()),
         Reference::Value(bound) => bounds(subject.groups.len(), bound)?,
         Reference::Knob(knob) if expected::is_dirty_setting(knob) => {
             expected::threshold(repeats, subject.groups.len(), knob)?
         }
-        Reference::Knob(knob) => expected::bounds(first.record, subject.groups, knob)?,
+        Reference::Knob(knob) => expected::bounds(first.record, &subject.groups, knob)?,
     };
     if let Some(zero) = expected.iter().position(|expected| expected.share <= 0.0) {
         return Err(format!("the promised share of `{}` is zero", subject.groups[zero]));

@@ -67,9 +67,9 @@ pub(super) fn levels(
         return Err("no repeat can be judged".to_owned());
     }
     let of = |repeat: &Repeat<'_>| {
-        let grid: Grid = repeat.resampled(measure, subject.groups)?;
+        let grid: Grid = repeat.resampled(measure, &subject.groups)?;
         let grid = if together { grid.together() } else { grid };
-        let units = units(repeat, measure, subject.groups, &grid);
+        let units = units(repeat, measure, &subject.groups, &grid);
         let whole = estimand.whole(&grid);
         if whole <= 0.0 {
             return Err(format!(

@@ -32,7 +32,7 @@ fn number(
         let each = repeats.iter().zip(&counted);
         Ok(each.map(|(repeat, counted)| log(repeat.number, counted)).collect())
     };
-    let counted = match subject.repeats {
+    let counted = match &subject.repeats[..] {
         [] => Err("no repeat can be judged".to_owned()),
         repeats => subject.passes(|scope| scope == Scope::All).and_then(|()| logs(repeats)),
     };
