@@ -11,11 +11,9 @@ use crate::finding::{Class, Finding};
 use crate::not_looked_at::{NEED_ANCESTORS, not_looked_at};
 use crate::owner;
 use crate::protection;
-use crate::rule::Host;
+use crate::rule::{Host, Scope};
 use crate::rules;
-use crate::settings::settings;
 use crate::snapshot::Snapshot;
-use crate::tree::Tree;
 use crate::worth::{self, Worth};
 
 /// The schema of the document.
@@ -89,9 +87,9 @@ pub fn audit(snapshot: &Snapshot) -> Audit {
     });
     let mut paths: BTreeSet<&str> = BTreeSet::new();
     let mut set: BTreeSet<&str> = BTreeSet::new();
-    for node in host.trees.iter().flat_map(Tree::nodes) {
+    for node in host.groups(Scope::All) {
         paths.insert(node.path());
-        if settings(node).next().is_some() {
+        if node.settings().next().is_some() {
             set.insert(node.path());
         }
     }

@@ -1,32 +1,17 @@
 //! What changed between two snapshots: the settings of groups and of the host, not what they use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use assay_facts::Available;
 use assay_facts::owner::Owner;
 use serde::Serialize;
 
 use crate::owner;
-use crate::settings::WATCHED;
-use crate::snapshot::{Group, Hierarchy, Snapshot};
+use crate::settings::{WATCHED, host_settings};
+use crate::snapshot::{Hierarchy, Snapshot};
 
 /// The schema of the document.
 const SCHEMA: u32 = 1;
-
-/// Files of the host whose texts are settings. Others in a snapshot change by themselves.
-pub const OF_HOST: [&str; 11] = [
-    "/proc/sys/kernel/pid_max",
-    "/proc/sys/kernel/sched_autogroup_enabled",
-    "/proc/sys/kernel/sched_schedstats",
-    "/proc/sys/vm/overcommit_memory",
-    "/proc/sys/vm/swappiness",
-    "/proc/sys/vm/zone_reclaim_mode",
-    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-    "/sys/kernel/mm/transparent_hugepage/enabled",
-    "/sys/kernel/sched_ext/root/ops",
-    "/sys/kernel/sched_ext/state",
-    "/sys/module/zswap/parameters/enabled",
-];
 
 /// One setting that says something else than before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -107,6 +92,8 @@ impl Drift {
         };
         let (old, new) = (index(before), index(after));
         self.went.extend(old.keys().filter(|path| !new.contains_key(*path)).cloned());
+        let read: HashSet<&str> =
+            before.groups.iter().flat_map(|group| group.files.keys().map(String::as_str)).collect();
         let mut unknown = 0;
         for (path, at) in new {
             let Some(group) = old.get(&path).and_then(|at| before.groups.get(*at)) else {
@@ -114,16 +101,23 @@ impl Drift {
                 continue;
             };
             let Some(other) = after.groups.get(at) else { continue };
-            let base = after.mount.display().to_string();
-            let file = |name: &str| format!("{base}{}/{name}", path.trim_end_matches('/'));
-            for (name, from, to) in differing(group, other, &mut unknown) {
-                self.changes.push(Change {
-                    group: Some(path.clone()),
-                    owner: owner::named(now, &path),
-                    file: file(name),
-                    from,
-                    to,
-                });
+            let base = format!("{}{}", after.mount.display(), path.trim_end_matches('/'));
+            for name in WATCHED.iter() {
+                let (from, to) = (group.files.get(*name), other.files.get(*name));
+                if [from, to].into_iter().flatten().any(|text| text.reason().is_some()) {
+                    unknown += 1;
+                    continue;
+                }
+                // An older version did not read every file.
+                let is_new = |text: &str| {
+                    !read.contains(name) && assay_knob::is_of_new_group(name, text) == Some(true)
+                };
+                let Some((from, to)) = changed(from, to) else { continue };
+                if !to.as_deref().is_some_and(is_new) {
+                    let owner = owner::named(now, &path);
+                    let file = format!("{base}/{name}");
+                    self.changes.push(Change { group: Some(path.clone()), owner, file, from, to });
+                }
             }
         }
         if unknown > 0 {
@@ -135,27 +129,10 @@ impl Drift {
     }
 }
 
-/// A file with what it said and says.
-type Differing = (&'static str, Option<String>, Option<String>);
-
-fn differing(before: &Group, after: &Group, unknown: &mut usize) -> Vec<Differing> {
-    let mut found = Vec::new();
-    for name in WATCHED {
-        let (from, to) = (before.files.get(name), after.files.get(name));
-        if [from, to].into_iter().flatten().any(|text| text.reason().is_some()) {
-            *unknown += 1;
-            continue;
-        }
-        found.extend(changed(from, to).map(|(from, to)| (name, from, to)));
-    }
-    found
-}
-
 /// Both texts, if they differ in more than blanks at their ends.
-fn changed(
-    from: Option<&Available<String>>,
-    to: Option<&Available<String>>,
-) -> Option<(Option<String>, Option<String>)> {
+type Texts = (Option<String>, Option<String>);
+
+fn changed(from: Option<&Available<String>>, to: Option<&Available<String>>) -> Option<Texts> {
     let text = |one: Option<&Available<String>>| {
         one.and_then(Available::value).map(|text| text.trim_end().to_owned())
     };
@@ -165,7 +142,7 @@ fn changed(
 
 fn of_host(since: &Snapshot, now: &Snapshot) -> Vec<Change> {
     let mut changes = Vec::new();
-    let mut add = |file: String, texts: Option<(Option<String>, Option<String>)>| {
+    let mut add = |file: String, texts: Option<Texts>| {
         changes.extend(texts.map(|(from, to)| Change { group: None, owner: None, file, from, to }));
     };
     let (before, after) = (&since.machine, &now.machine);
@@ -181,7 +158,7 @@ fn of_host(since: &Snapshot, now: &Snapshot) -> Vec<Change> {
         let mode = changed(Some(from), Some(to)).filter(|_| is_known);
         add(assay_knob::WEIGHT_MODE_FILE.to_owned(), mode);
     }
-    for file in OF_HOST {
+    for file in host_settings() {
         let (from, to) = (before.files.get(file), after.files.get(file));
         let is_known = [from, to].into_iter().flatten().all(|text| text.reason().is_none());
         add(file.to_owned(), changed(from, to).filter(|_| is_known));

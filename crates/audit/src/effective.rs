@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::owner;
 use crate::rule::Host;
-use crate::rules::{allowed_cpus, count, limit_of, own_cpus};
-use crate::tree::{Node, Tree};
+use crate::tree::{Node, Tree, cpu_count};
 use crate::worth;
 
 /// What stands in place of a group's path where the machine itself is the limit.
@@ -45,7 +44,7 @@ pub struct Limit<T> {
 pub(crate) fn table(host: &Host) -> Vec<Effective> {
     let mut rows: BTreeMap<&str, Effective> = BTreeMap::new();
     let machine = &host.snapshot.machine;
-    let cpus = machine.cpus.value().and_then(|list| count(list)).map(|number| number as f64);
+    let cpus = machine.cpus.value().and_then(|list| cpu_count(list)).map(|number| number as f64);
     for controller in ["cpu", "cpuset"] {
         let Some(tree) = host.tree_of(controller) else { continue };
         for (node, limit) in tightest(tree, cpus.as_ref(), cpus_of) {
@@ -57,7 +56,7 @@ pub(crate) fn table(host: &Host) -> Vec<Effective> {
         for (node, limit) in tightest(tree, machine.memory.value(), most_memory) {
             row(&mut rows, host, node).memory_max = limit;
         }
-        for (node, limit) in tightest(tree, None, |node| limit_of(node, "memory.high")) {
+        for (node, limit) in tightest(tree, None, |node| node.limit("memory.high")) {
             row(&mut rows, host, node).memory_high = limit;
         }
     }
@@ -85,12 +84,12 @@ fn row<'r, 't>(
 }
 
 fn cpus_of(node: Node) -> Option<f64> {
-    let allowed = allowed_cpus(node).map(|(number, _)| number as f64);
-    own_cpus(node).into_iter().chain(allowed).reduce(f64::min)
+    let allowed = node.allowed_cpus().map(|(number, _)| number as f64);
+    node.quota().map(|(_, cpus)| cpus).into_iter().chain(allowed).reduce(f64::min)
 }
 
 fn most_memory(node: Node) -> Option<u64> {
-    limit_of(node, "memory.max").or_else(|| limit_of(node, "memory.limit_in_bytes"))
+    node.limit("memory.max").or_else(|| node.limit("memory.limit_in_bytes"))
 }
 
 /// The tightest limit of each group below the root. A group that repeats what holds above it has that from above.

@@ -4,22 +4,21 @@
 //! the table find settings that have no effect, mean something else or are weakened; [`audit`] applies them
 //! all. Nothing here performs I/O.
 
-pub mod conversion;
-mod devices;
+mod conversion;
+mod disks;
 mod document;
 mod drift;
 mod effective;
 mod finding;
 mod fulfilment;
+mod host;
 mod installed;
 mod known;
 mod limit_settings;
 mod not_looked_at;
 mod own;
 mod own_sets;
-mod owned;
 mod owner;
-mod places;
 mod protection;
 mod protection_settings;
 mod reference;
@@ -29,7 +28,6 @@ mod settings;
 pub mod snapshot;
 mod text;
 mod tree;
-mod value;
 mod weight_settings;
 mod weighted_disks;
 mod worth;
@@ -39,7 +37,7 @@ mod yaml;
 mod fake;
 
 pub use document::{Audit, Protection, audit};
-pub use drift::{Change, Drift, OF_HOST, drift};
+pub use drift::{Change, Drift, drift};
 pub use effective::{Effective, Limit};
 pub use finding::{Class, Finding, Reading};
 pub use fulfilment::{
@@ -55,8 +53,8 @@ pub use protection::{Child, Parent, effective};
 pub use protection_settings::{ProtectionSetting, protection_settings};
 pub use reference::reference;
 pub use rule::Rule;
-pub use rules::{all, find};
-pub use settings::WATCHED;
+pub use rules::{CPU_TIME, all, find};
+pub use settings::{HOST_FILES, WATCHED, host_settings};
 pub use snapshot::Snapshot;
 pub use text::{change, counts, drift_text, explain, limits, own_text, text, told_text};
 pub use weight_settings::{WeightSetting, cpu_groups, cpu_weights};

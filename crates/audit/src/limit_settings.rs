@@ -1,6 +1,7 @@
 //! The limits that groups were given, each with the counters that tell whether it was reached.
 
 use assay_facts::owner::Owner;
+use assay_knob::{Limit, field, limit};
 use serde::Serialize;
 
 use crate::finding::Reading;
@@ -8,7 +9,6 @@ use crate::owner;
 use crate::rule::Host;
 use crate::snapshot::Snapshot;
 use crate::tree::Node;
-use crate::value::{Bound, bandwidth, bound, device_lines, field};
 
 /// What a limit is of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -81,7 +81,7 @@ pub fn limit_settings(snapshot: &Snapshot) -> Vec<LimitSetting> {
 
 fn of_group(node: Node) -> Vec<(&'static str, LimitOf, f64)> {
     let mut limits = Vec::new();
-    if let Some((file, cpus)) = cpus(node) {
+    if let Some((file, cpus)) = node.quota() {
         limits.push((file, LimitOf::Cpu, cpus));
     }
     for (file, of) in [
@@ -90,22 +90,12 @@ fn of_group(node: Node) -> Vec<(&'static str, LimitOf, f64)> {
         ("memory.high", LimitOf::MemoryHigh),
         ("pids.max", LimitOf::Pids),
     ] {
-        if let Some(most) = node.text(file).and_then(bound).and_then(Bound::at) {
+        if let Some(most) = node.limit(file) {
             limits.push((file, of, most as f64));
         }
     }
     limits.extend(rates(node));
     limits
-}
-
-fn cpus(node: Node) -> Option<(&'static str, f64)> {
-    if let Some(text) = node.text("cpu.max") {
-        let (quota, period) = bandwidth(text)?;
-        return Some(("cpu.max", quota? as f64 / period as f64));
-    }
-    let quota = node.text("cpu.cfs_quota_us").and_then(bound)?.at()?;
-    let period = node.number("cpu.cfs_period_us").filter(|period| *period > 0)?;
-    Some(("cpu.cfs_quota_us", quota as f64 / period as f64))
 }
 
 /// Files of v1 with a limit per device, and what they are of: whether reads, whether bytes.
@@ -119,12 +109,12 @@ const V1_RATES: [(&str, bool, bool); 4] = [
 fn rates(node: Node) -> Vec<(&'static str, LimitOf, f64)> {
     let mut limits = Vec::new();
     let mut add = |file, device: &str, (is_read, is_bytes), text: Option<&str>| {
-        if let Some(most) = text.and_then(bound).and_then(Bound::at) {
+        if let Some(most) = text.and_then(limit).and_then(Limit::amount) {
             let of = DiskRate { device: device.to_owned(), is_read, is_bytes };
             limits.push((file, LimitOf::Disk(of), most as f64));
         }
     };
-    for (device, line) in node.text("io.max").into_iter().flat_map(device_lines) {
+    for (device, line) in node.device_lines("io.max") {
         for (key, of) in [
             ("rbps", (true, true)),
             ("wbps", (false, true)),
@@ -135,7 +125,7 @@ fn rates(node: Node) -> Vec<(&'static str, LimitOf, f64)> {
         }
     }
     for (file, is_read, is_bytes) in V1_RATES {
-        for (device, line) in node.text(file).into_iter().flat_map(device_lines) {
+        for (device, line) in node.device_lines(file) {
             add(file, device, (is_read, is_bytes), Some(line));
         }
     }

@@ -9,7 +9,6 @@ use crate::effective::Effective;
 use crate::finding::{Finding, Reading};
 use crate::owner;
 use crate::rule::Host;
-use crate::settings::settings;
 use crate::snapshot::{Hierarchy, Snapshot};
 use crate::tree::{Node, Tree};
 
@@ -88,7 +87,7 @@ fn membership(host: &Host, tree: &Tree) -> Membership {
     let settings = node
         .as_ref()
         .ok()
-        .map(|node| settings(*node).map(|name| node.reading(name)).collect::<Vec<Reading>>());
+        .map(|node| node.settings().map(|name| node.reading(name)).collect::<Vec<Reading>>());
     let group = match &node {
         Ok(node) => Available::Value(node.path().to_owned()),
         Err(why) => Available::NotAvailable(why.clone()),

@@ -1,9 +1,12 @@
 //! Whose group it is: the owner that its path tells, with the name that the snapshot holds for it.
 
+use std::collections::HashSet;
+
 pub(crate) use assay_facts::owner::shown;
 use assay_facts::owner::{Claimant, Container, Delegated, Owner, Pod, Ranks, claimant, owner_in};
 
 use crate::snapshot::Snapshot;
+use crate::tree::Tree;
 
 /// The owner of a group, if its path tells, without a name from elsewhere.
 pub(crate) fn unnamed(snapshot: &Snapshot, path: &str) -> Option<Owner> {
@@ -38,6 +41,33 @@ fn with_name(snapshot: &Snapshot, owner: Owner, user: &str) -> Owner {
         }
         other => other,
     }
+}
+
+/// A group with an owner, which no group above has too.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    pub(crate) path: String,
+    pub(crate) owner: Owner,
+}
+
+/// The outermost group of each owner in each hierarchy, every path once.
+pub(crate) fn owned(snapshot: &Snapshot, trees: &[Tree]) -> Vec<Owned> {
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    for tree in trees {
+        // Parents precede their children.
+        let mut owners: Vec<Option<Owner>> = Vec::new();
+        for node in tree.nodes() {
+            let own = named(snapshot, node.path());
+            let above = node.parent().and_then(|parent| owners.get(parent.index())?.as_ref());
+            let is_outermost = own.is_some() && above != own.as_ref();
+            if let Some(owner) = own.clone().filter(|_| is_outermost && seen.insert(node.path())) {
+                all.push(Owned { path: node.path().to_owned(), owner });
+            }
+            owners.push(own);
+        }
+    }
+    all
 }
 
 /// At most so many of things that each belong to a group, and how many there are beyond: those of the host, then as many of one

@@ -3,8 +3,9 @@
 //!
 //! Here against the rest of the machine: the root of reclaim is the top of the hierarchy.
 
+use assay_knob::{Limit, limit};
+
 use crate::tree::{Node, Tree};
-use crate::value::{Bound, bound};
 
 /// A group among its siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,7 @@ fn part(one: u64, other: u64, whole: u64) -> u64 {
 /// where a number that it rests on is unknown.
 pub(crate) fn of_tree(tree: &Tree, file: &str) -> Vec<Option<u64>> {
     let mut values: Vec<Option<u64>> = vec![None; tree.hierarchy.groups.len()];
-    let recursive = tree.hierarchy.options.iter().any(|option| option == "memory_recursiveprot");
+    let recursive = tree.has_option("memory_recursiveprot");
     for node in tree.nodes() {
         let children: Vec<Node> = node.children().collect();
         // The top of a container is a group, to which those above may leave more than its file says.
@@ -103,9 +104,9 @@ pub(crate) fn set(node: Node, file: &str) -> Option<u64> {
     }
     match node.text(file) {
         None => Some(0),
-        Some(text) => bound(text).map(|bound| match bound {
-            Bound::At(bytes) => bytes,
-            Bound::None => u64::MAX / 2,
+        Some(text) => limit(text).map(|limit| match limit {
+            Limit::At(bytes) => bytes,
+            Limit::None => u64::MAX / 2,
         }),
     }
 }

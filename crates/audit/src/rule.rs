@@ -1,18 +1,11 @@
 //! The table of rules.
 
-use std::cell::OnceCell;
-use std::collections::HashSet;
 use std::rc::Rc;
 
-use assay_knob::KernelVersion;
-
 use crate::finding::{Class, Finding, Reading};
-use crate::installed::Installed;
-use crate::owned::{Owned, owned};
+pub(crate) use crate::host::{Host, Scope};
 use crate::owner;
-use crate::places::{COSTS, Places};
-use crate::snapshot::Snapshot;
-use crate::tree::{Node, Tree};
+use crate::tree::Node;
 
 /// A rule: when it fires, what it means, what to do.
 #[derive(Debug)]
@@ -31,7 +24,16 @@ pub struct Rule {
     pub remedy: &'static str,
     /// Where it is documented, or the source.
     pub source: &'static str,
-    pub(crate) find: fn(&Host) -> Vec<Found>,
+    pub(crate) find: Find,
+}
+
+/// How a rule looks at a host.
+#[derive(Debug)]
+pub(crate) enum Find {
+    /// At each of these groups.
+    Each(Scope, fn(&Host, Node) -> Option<Found>),
+    /// At all of it.
+    Host(fn(&Host) -> Vec<Found>),
 }
 
 /// What a rule has found, before its code and class are added.
@@ -78,7 +80,12 @@ impl Found {
 impl Rule {
     /// Applies it to a host. Gives at most so many findings, and how many there are beyond.
     pub(crate) fn apply(&self, host: &Host, most: usize) -> (Vec<Finding>, usize) {
-        let mut found = (self.find)(host);
+        let mut found = match self.find {
+            Find::Each(scope, find) => {
+                host.groups(scope).filter_map(|node| find(host, node)).collect()
+            }
+            Find::Host(find) => find(host),
+        };
         if found.len() > most {
             found.sort_by_cached_key(|one| one.group.matches('/').count());
         }
@@ -102,81 +109,4 @@ impl Rule {
 fn all(mut own: Vec<Reading>, shared: Option<&Rc<[Reading]>>) -> Vec<Reading> {
     own.extend(shared.into_iter().flat_map(|shared| shared.iter().cloned()).map(Reading::cut));
     own
-}
-
-/// A snapshot with its trees.
-pub(crate) struct Host<'s> {
-    pub(crate) snapshot: &'s Snapshot,
-    pub(crate) trees: Vec<Tree<'s>>,
-    owned: OnceCell<Vec<Owned>>,
-    places: OnceCell<Places>,
-    io_files: OnceCell<HashSet<&'s str>>,
-    installed: OnceCell<Vec<Installed>>,
-}
-
-impl<'s> Host<'s> {
-    pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
-        let trees = snapshot.hierarchies.iter().map(Tree::new).collect();
-        Self {
-            snapshot,
-            trees,
-            owned: OnceCell::new(),
-            places: OnceCell::new(),
-            io_files: OnceCell::new(),
-            installed: OnceCell::new(),
-        }
-    }
-
-    /// Where the disks are.
-    pub(crate) fn places(&self) -> &Places {
-        self.places.get_or_init(|| {
-            let top = self.v2_of("io").and_then(Tree::top);
-            Places::new(&self.snapshot.disks, top.and_then(|top| top.text(COSTS)))
-        })
-    }
-
-    /// Groups by their owners.
-    pub(crate) fn owned(&self) -> &[Owned] {
-        self.owned.get_or_init(|| owned(self.snapshot, &self.trees))
-    }
-
-    /// Settings of installed units that do not stand in the files of their groups, looked for once.
-    pub(crate) fn installed(&self, find: impl Fn(&Self) -> Vec<Installed>) -> &[Installed] {
-        self.installed.get_or_init(|| find(self))
-    }
-
-    /// Whether any group has a file in the hierarchy of io, as with a module that is loaded.
-    pub(crate) fn has_io_file(&self, name: &str) -> bool {
-        let all = || {
-            let hierarchy = self.tree_of("io").map(|tree| tree.hierarchy);
-            let groups = hierarchy.into_iter().flat_map(|hierarchy| &hierarchy.groups);
-            groups.flat_map(|group| group.files.keys().map(String::as_str)).collect()
-        };
-        self.io_files.get_or_init(all).contains(name)
-    }
-
-    /// The hierarchy that serves a controller.
-    pub(crate) fn tree_of(&self, controller: &str) -> Option<&Tree<'s>> {
-        self.trees.iter().find(|tree| tree.serves(controller))
-    }
-
-    /// The same if it is cgroup2.
-    pub(crate) fn v2_of(&self, controller: &str) -> Option<&Tree<'s>> {
-        self.tree_of(controller).filter(|tree| tree.hierarchy.is_v2)
-    }
-
-    /// The same if it is cgroup v1.
-    pub(crate) fn v1_of(&self, controller: &str) -> Option<&Tree<'s>> {
-        self.tree_of(controller).filter(|tree| !tree.hierarchy.is_v2)
-    }
-
-    /// The kernel's version, if its release is known.
-    pub(crate) fn kernel(&self) -> Option<KernelVersion> {
-        KernelVersion::parse(self.snapshot.machine.kernel.value()?)
-    }
-
-    /// A file of the host outside of groups.
-    pub(crate) fn file(&self, path: &str) -> Option<&str> {
-        self.snapshot.machine.files.get(path)?.value().map(|text| text.trim_end())
-    }
 }

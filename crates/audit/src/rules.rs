@@ -48,5 +48,6 @@ pub fn find(code: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.code.eq_ignore_ascii_case(code))
 }
 
-pub(crate) use limits::{allowed_cpus, count, cpus, limit_of, own_cpus};
+pub(crate) use limits::cpus;
 pub(crate) use protection::amount;
+pub use threads::CPU_TIME;

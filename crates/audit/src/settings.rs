@@ -1,147 +1,97 @@
-//! Which files of a group say something else than those of a new group.
+//! Which files of a group say something else than those of a new group, by the table of interface files.
+
+use std::sync::LazyLock;
 
 use assay_facts::owner;
-use assay_knob::is_of_new_group;
+use assay_knob::{is_of_new_group, settings, weight};
 
 use crate::conversion::systemd;
 use crate::tree::Node;
-use crate::value::weight;
 
-/// Files that hold settings, in the order in which findings name them. What they say in a new group is in the table of interface files; a set of
-/// CPUs on v1 is copied from the parent.
-const FILES: [&str; 31] = [
-    "cpu.weight",
-    "cpu.shares",
-    "cpu.max",
-    "cpu.cfs_quota_us",
-    "cpu.idle",
-    "io.weight",
-    "io.bfq.weight",
-    "blkio.bfq.weight",
-    "blkio.bfq.weight_device",
-    "io.max",
-    "io.latency",
-    "blkio.throttle.read_bps_device",
-    "blkio.throttle.write_bps_device",
-    "blkio.throttle.read_iops_device",
-    "blkio.throttle.write_iops_device",
-    "memory.min",
-    "memory.low",
-    "memory.high",
-    "memory.max",
-    "memory.swap.max",
-    "memory.swap.high",
-    "memory.zswap.max",
-    "memory.limit_in_bytes",
-    "memory.memsw.limit_in_bytes",
-    "memory.soft_limit_in_bytes",
-    "pids.max",
-    "cpu.uclamp.min",
-    "cpu.uclamp.max",
-    "cpu.cfs_burst_us",
-    "cpu.max.burst",
-    "cpuset.cpus",
+/// Files whose changes are told, by name: settings, and the one that says which of them the groups below have.
+pub static WATCHED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let mut names: Vec<&str> = settings().map(|knob| knob.name).collect();
+    names.push("cgroup.subtree_control");
+    names.sort_unstable();
+    names
+});
+
+/// Files of the host that a snapshot has, and whether their texts are settings: others change by themselves.
+pub const HOST_FILES: [(&str, bool); 19] = [
+    ("/proc/cgroups", false),
+    ("/proc/pressure/cpu", false),
+    ("/proc/pressure/io", false),
+    ("/proc/pressure/memory", false),
+    ("/proc/self/cgroup", false),
+    ("/proc/swaps", false),
+    ("/proc/sys/kernel/pid_max", true),
+    ("/proc/sys/kernel/sched_autogroup_enabled", true),
+    ("/proc/sys/kernel/sched_schedstats", true),
+    ("/proc/sys/vm/overcommit_memory", true),
+    ("/proc/sys/vm/swappiness", true),
+    ("/proc/sys/vm/zone_reclaim_mode", true),
+    ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", true),
+    ("/sys/kernel/mm/lru_gen/enabled", false),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", true),
+    ("/sys/kernel/sched_ext/root/ops", true),
+    ("/sys/kernel/sched_ext/state", true),
+    ("/sys/kernel/sched_ext/switch_all", false),
+    ("/sys/module/zswap/parameters/enabled", true),
 ];
 
-/// Files whose changes are told: those that hold settings, and those that say which of them exist.
-pub const WATCHED: [&str; 39] = [
-    "blkio.bfq.weight",
-    "blkio.bfq.weight_device",
-    "blkio.throttle.read_bps_device",
-    "blkio.throttle.read_iops_device",
-    "blkio.throttle.write_bps_device",
-    "blkio.throttle.write_iops_device",
-    "cgroup.pressure",
-    "cgroup.subtree_control",
-    "cgroup.type",
-    "cpu.cfs_burst_us",
-    "cpu.cfs_period_us",
-    "cpu.cfs_quota_us",
-    "cpu.idle",
-    "cpu.max",
-    "cpu.max.burst",
-    "cpu.shares",
-    "cpu.uclamp.max",
-    "cpu.uclamp.min",
-    "cpu.weight",
-    "cpuset.cpus",
-    "cpuset.cpus.partition",
-    "cpuset.mems",
-    "io.bfq.weight",
-    "io.cost.model",
-    "io.cost.qos",
-    "io.latency",
-    "io.max",
-    "io.weight",
-    "memory.high",
-    "memory.limit_in_bytes",
-    "memory.low",
-    "memory.max",
-    "memory.memsw.limit_in_bytes",
-    "memory.min",
-    "memory.soft_limit_in_bytes",
-    "memory.swap.high",
-    "memory.swap.max",
-    "memory.zswap.max",
-    "pids.max",
-];
-
-/// Whether a file of a group exists and differs from that of a new group. Idle groups read a weight of
-/// their own, which nobody has set.
-pub(crate) fn is_set(node: Node, file: &str) -> bool {
-    if node.is_root() {
-        return false;
-    }
-    let Some(text) = node.text(file) else { return false };
-    if file == "cpuset.cpus" {
-        return node.tree.hierarchy.is_v2 && !text.is_empty();
-    }
-    if file == "cpu.weight" && node.text("cpu.idle") == Some("1") {
-        return false;
-    }
-    if file.starts_with("blkio.bfq.weight") && is_usual_of_systemd(node, text) {
-        return false;
-    }
-    FILES.contains(&file) && is_of_new_group(file, text) == Some(false)
+/// Those whose texts are settings.
+pub fn host_settings() -> impl Iterator<Item = &'static str> {
+    HOST_FILES.into_iter().filter(|(_, is_setting)| *is_setting).map(|(file, _)| file)
 }
 
-/// On v1 systemd writes a weight for each unit beside one with `IOWeight=`: the usual one of 100, translated twice.
-fn is_usual_of_systemd(node: Node, text: &str) -> bool {
-    let is_usual = weight(text) == Some(systemd::blkio_bfq_weight(100));
-    is_usual && text.lines().count() == 1 && is_unit(node.path())
-}
+impl Node<'_> {
+    /// Whether a file of a group exists and differs from that of a new group. Idle groups read a weight of
+    /// their own, which nobody has set, and a set of CPUs on v1 is copied from the parent.
+    pub(crate) fn is_set(self, file: &str) -> bool {
+        let Some(text) = self.text(file).filter(|_| !self.is_root()) else { return false };
+        let is_own = match file {
+            "cpu.weight" => self.text("cpu.idle") != Some("1"),
+            "cpuset.cpus" | "cpuset.mems" => self.tree.hierarchy.is_v2,
+            "blkio.bfq.weight" | "blkio.bfq.weight_device" => !self.is_usual_of_systemd(text),
+            _ => true,
+        };
+        is_own && is_of_new_group(file, text) == Some(false)
+    }
 
-/// Whether the last name of a path is that of a unit of systemd which has a group.
-pub(crate) fn is_unit(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(owner::is_unit)
-}
+    /// The first of these files that is set.
+    pub(crate) fn first_set<'f>(self, files: &[&'f str]) -> Option<&'f str> {
+        files.iter().copied().find(|file| self.is_set(file))
+    }
 
-/// The files of a group that are set.
-pub(crate) fn settings(node: Node) -> impl Iterator<Item = &'static str> {
-    FILES.into_iter().filter(move |name| is_set(node, name))
+    /// On v1 systemd writes a weight for each unit beside one with `IOWeight=`: the usual one of 100, translated twice.
+    fn is_usual_of_systemd(self, text: &str) -> bool {
+        let is_usual = weight(text) == Some(systemd::blkio_bfq_weight(100));
+        is_usual && text.lines().count() == 1 && self.is_unit()
+    }
+
+    /// Whether the last name of its path is that of a unit of systemd which has a group.
+    pub(crate) fn is_unit(self) -> bool {
+        self.path().rsplit('/').next().is_some_and(owner::is_unit)
+    }
+
+    /// The files of amounts that are set.
+    pub(crate) fn settings(self) -> impl Iterator<Item = &'static str> {
+        let amounts = settings().filter(|knob| knob.is_amount()).map(|knob| knob.name);
+        amounts.filter(move |name| self.is_set(name))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fake::Fake;
     use crate::tree::Tree;
-
-    #[test]
-    fn every_setting_is_watched() {
-        for file in FILES {
-            assert!(WATCHED.contains(&file), "{file}");
-            assert!(assay_knob::find(file).is_some_and(|knob| knob.default().is_some()), "{file}");
-        }
-        assert!(WATCHED.is_sorted());
-    }
 
     #[test]
     fn in_a_container_the_top_is_a_group_like_others() {
         let top = Fake::v2().top("memory.max", "4096").snapshot();
         let first = |snapshot: &crate::Snapshot| {
             let tree = Tree::new(&snapshot.hierarchies[0]);
-            settings(tree.top().unwrap()).count()
+            tree.top().unwrap().settings().count()
         };
         assert_eq!(first(&top), 0);
         let inside = Fake::v2().top("memory.max", "4096").change(|snapshot| {
@@ -157,7 +107,7 @@ mod tests {
             let files = [("blkio.bfq.weight", weight), ("blkio.bfq.weight_device", device)];
             let snapshot = Fake::v1("io").group(path, &files).snapshot();
             let tree = Tree::new(&snapshot.hierarchies[0]);
-            tree.nodes().map(|node| settings(node).count()).sum::<usize>()
+            tree.nodes().map(|node| node.settings().count()).sum::<usize>()
         };
         assert_eq!(count("/web.slice", "136", "default 136"), 0);
         assert_eq!(count("/web.slice", "136", "default 136\n8:0 200"), 1);
@@ -192,7 +142,7 @@ mod tests {
         let snapshot =
             Fake::v2().group("/new", &new).group("/set", &set).group("/idle", &idle).snapshot();
         let tree = Tree::new(&snapshot.hierarchies[0]);
-        let counts: Vec<usize> = tree.nodes().map(|node| settings(node).count()).collect();
+        let counts: Vec<usize> = tree.nodes().map(|node| node.settings().count()).collect();
         assert_eq!(counts, [0, 0, set.len(), 1]);
     }
 }

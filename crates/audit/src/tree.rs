@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use assay_facts::Available;
+use assay_knob::{bandwidth, device_lines, limit};
 
 use crate::finding::Reading;
 use crate::snapshot::{Group, Hierarchy, parent};
@@ -62,6 +63,11 @@ impl<'s> Tree<'s> {
     /// Whether this hierarchy serves a controller.
     pub(crate) fn serves(&self, controller: &str) -> bool {
         self.hierarchy.controllers.iter().any(|name| name == controller)
+    }
+
+    /// Whether it is mounted with an option.
+    pub(crate) fn has_option(&self, name: &str) -> bool {
+        self.hierarchy.options.iter().any(|option| option == name)
     }
 
     /// The top of the mount.
@@ -145,6 +151,47 @@ impl<'t> Node<'t> {
         self.text(file)?.trim().parse().ok()
     }
 
+    /// The limit in a file; none where it says that there is no limit.
+    pub(crate) fn limit(self, file: &str) -> Option<u64> {
+        limit(self.text(file)?)?.amount()
+    }
+
+    /// The lines of a file that begin with a device, with the device.
+    pub(crate) fn device_lines(self, file: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
+        self.text(file).into_iter().flat_map(device_lines)
+    }
+
+    /// Whether `cgroup.controllers`, or another list of words, names one.
+    pub(crate) fn lists(self, file: &str, word: &str) -> Option<bool> {
+        Some(self.text(file)?.split_whitespace().any(|own| own == word))
+    }
+
+    /// The CPUs that its quota allows at once, with the file of the quota.
+    pub(crate) fn quota(self) -> Option<(&'static str, f64)> {
+        let (file, quota, period) = match self.text("cpu.max") {
+            Some(text) => {
+                let (quota, period) = bandwidth(text)?;
+                ("cpu.max", quota?, period)
+            }
+            None => {
+                let period = self.number("cpu.cfs_period_us").filter(|period| *period > 0)?;
+                ("cpu.cfs_quota_us", self.limit("cpu.cfs_quota_us")?, period)
+            }
+        };
+        Some((file, quota as f64 / period as f64))
+    }
+
+    /// The number of CPUs on which it may run, if it says so itself.
+    pub(crate) fn allowed_cpus(self) -> Option<(u64, Reading)> {
+        let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"].into_iter();
+        files.filter_map(|file| Some((cpu_count(self.text(file)?)?, self.reading(file)))).next()
+    }
+
+    /// The group and those above, nearest first, without the root.
+    pub(crate) fn with_ancestors(self) -> impl Iterator<Item = Self> {
+        std::iter::once(self).chain(self.ancestors())
+    }
+
     /// Threads in the group itself.
     pub(crate) fn threads(self) -> Option<u64> {
         self.group().threads.value().copied()
@@ -160,11 +207,51 @@ impl<'t> Node<'t> {
         self.threads_below() != Some(0)
     }
 
+    /// Whether any thread is known to be in it or below.
+    pub(crate) fn has_threads(self) -> bool {
+        self.threads_below().is_some_and(|all| all > 0)
+    }
+
+    /// The path of the list of its threads.
+    pub(crate) fn thread_list(self) -> String {
+        self.file(if self.tree.hierarchy.is_v2 { "cgroup.threads" } else { "tasks" })
+    }
+
+    /// The path of a file on the host.
+    fn file(self, name: &str) -> String {
+        let below = self.path().trim_end_matches('/');
+        format!("{}{below}/{name}", self.tree.hierarchy.mount.display())
+    }
+
     /// A file with its text, for a finding to rest on.
     pub(crate) fn reading(self, file: &str) -> Reading {
-        let below = self.path().trim_end_matches('/');
-        let path = format!("{}{below}/{file}", self.tree.hierarchy.mount.display());
         let value = self.text(file).map_or_else(|| "no such file".to_owned(), str::to_owned);
-        Reading { file: path, value }
+        Reading { file: self.file(file), value }
+    }
+}
+
+/// The first and last CPUs of the parts of a list such as `0-3,8`.
+pub(crate) fn cpu_ranges(list: &str) -> Option<Vec<(u64, u64)>> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some((first.parse().ok()?, last.parse().ok()?))
+    };
+    list.trim().split(',').map(range).collect()
+}
+
+/// The number of CPUs in such a list.
+pub(crate) fn cpu_count(list: &str) -> Option<u64> {
+    let length = |(first, last): (u64, u64)| last.checked_sub(first)?.checked_add(1);
+    let mut lengths = cpu_ranges(list)?.into_iter().map(length);
+    lengths.try_fold(0_u64, |sum, length| sum.checked_add(length?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_counted() {
+        assert_eq!(["0-3,8", "", "3-1", "x"].map(cpu_count), [Some(5), None, None, None]);
     }
 }

@@ -7,7 +7,6 @@ use crate::finding::Reading;
 use crate::owner;
 use crate::rule::Host;
 use crate::snapshot::Snapshot;
-use crate::worth;
 
 /// The weight of a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,8 +32,8 @@ pub fn cpu_weights(snapshot: &Snapshot) -> Vec<WeightSetting> {
             Some(WeightSetting {
                 group: node.path().to_owned(),
                 owner: owner::named(snapshot, node.path()),
-                reading: node.reading(worth::file(node)),
-                weight: worth::shares(node)?,
+                reading: node.reading(node.weight_file()),
+                weight: node.cpu_shares()?,
             })
         })
         .collect()

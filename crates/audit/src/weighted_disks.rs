@@ -1,5 +1,6 @@
 //! Disks that are divided by weights, and the weights that hold on each of them.
 
+use assay_knob::{device_lines, weight};
 use serde::Serialize;
 
 use crate::finding::Reading;
@@ -7,7 +8,6 @@ use crate::owner;
 use crate::rule::Host;
 use crate::snapshot::{Disk, Snapshot};
 use crate::tree::Node;
-use crate::value::{device_lines, weight};
 use crate::weight_settings::WeightSetting;
 
 /// What divides a disk.

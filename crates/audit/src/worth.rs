@@ -9,14 +9,12 @@ use std::collections::HashSet;
 
 use assay_facts::owner::Owner;
 use assay_knob::WeightMode;
-use assay_units::CpuSet;
 use serde::Serialize;
 
 use crate::finding::Reading;
 use crate::owner;
 use crate::rule::Host;
-use crate::settings::is_set;
-use crate::tree::{Node, Tree};
+use crate::tree::{Node, Tree, cpu_count};
 
 /// What a group's weight of CPU is worth when all others want CPU too.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,26 +48,30 @@ impl Worth {
 /// Shares of a task of nice 0, and of a group with the default weight.
 const DEFAULT_SHARES: f64 = 1024.0;
 
-/// The shares of a group, in the scheduler's unit; `None` for a group without a weight.
-pub(crate) fn shares(node: Node) -> Option<f64> {
-    if node.text("cpu.idle") == Some("1") {
-        return Some(crate::conversion::kernel::IDLE_SHARES as f64);
-    }
-    match node.number("cpu.weight") {
-        Some(weight) => Some(weight as f64 * DEFAULT_SHARES / 100.0),
-        None => node.number("cpu.shares").map(|shares| shares as f64),
-    }
-}
+/// Shares of a group with `cpu.idle` = 1 (WEIGHT_IDLEPRIO).
+const IDLE_SHARES: f64 = 3.0;
 
-/// The weight file that a group has.
-pub(crate) fn file(node: Node) -> &'static str {
-    if node.text("cpu.weight").is_some() { "cpu.weight" } else { "cpu.shares" }
-}
+impl Node<'_> {
+    /// Its shares of CPU, in the scheduler's unit; `None` for a group without a weight.
+    pub(crate) fn cpu_shares(self) -> Option<f64> {
+        if self.text("cpu.idle") == Some("1") {
+            return Some(IDLE_SHARES);
+        }
+        match self.number("cpu.weight") {
+            Some(weight) => Some(weight as f64 * DEFAULT_SHARES / 100.0),
+            None => self.number("cpu.shares").map(|shares| shares as f64),
+        }
+    }
 
-/// How many CPUs a list has.
-fn count(list: &str) -> Option<f64> {
-    let set: CpuSet = list.trim().parse().ok()?;
-    (!set.is_empty()).then(|| set.len() as f64)
+    /// The file of its weight of CPU.
+    pub(crate) fn weight_file(self) -> &'static str {
+        if self.text("cpu.weight").is_some() { "cpu.weight" } else { "cpu.shares" }
+    }
+
+    /// Whether its weight of CPU differs from that of a new group.
+    pub(crate) fn has_weight_set(self) -> bool {
+        self.is_set(self.weight_file())
+    }
 }
 
 /// By which law this host divides weights of CPU.
@@ -87,21 +89,21 @@ impl Law {
         let machine = &host.snapshot.machine;
         let release = machine.kernel.value().map_or("", String::as_str);
         let (mode, is_known) = WeightMode::of_host(machine.weight_mode.as_ref(), release);
-        let cpus = machine.cpus.value().and_then(|list| count(list));
-        Self { mode, is_known, cpus: cpus.unwrap_or(1.0) }
+        let cpus = machine.cpus.value().and_then(|list| cpu_count(list));
+        Self { mode, is_known, cpus: cpus.unwrap_or(1) as f64 }
     }
 
     /// How many times a group's weight counts with all its threads runnable. A cpuset counts for the groups below it too.
     pub(crate) fn times(&self, node: Node) -> f64 {
-        let sets = std::iter::once(node).chain(node.ancestors());
-        let cpus = sets.filter_map(|one| count(one.text("cpuset.cpus.effective")?)).next();
-        let cpus = cpus.map_or(self.cpus, |cpus| cpus.min(self.cpus));
+        let own = |one: Node| cpu_count(one.text("cpuset.cpus.effective")?);
+        let cpus = node.with_ancestors().find_map(own);
+        let cpus = cpus.map_or(self.cpus, |cpus| self.cpus.min(cpus as f64));
         self.mode.factor(node.threads_below().unwrap_or(1) as f64, cpus)
     }
 
     /// What a group weighs beside its siblings, in the scheduler's unit; `None` for a group without a weight.
     pub(crate) fn weight(&self, node: Node) -> Option<f64> {
-        Some(shares(node)? * self.times(node))
+        Some(node.cpu_shares()? * self.times(node))
     }
 
     /// All that competes below a parent: populated groups, and its own threads.
@@ -163,7 +165,7 @@ pub(crate) fn table(host: &Host) -> Vec<Worth> {
     let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
     let law = Law::of(host);
     let parts = parts(&law, tree);
-    let set = tree.nodes().filter(|node| is_set(*node, file(*node)));
+    let set = tree.nodes().filter(|node| node.has_weight_set());
     let divided: HashSet<usize> = set.filter_map(|node| Some(node.parent()?.index())).collect();
     let is_shown = |node: &Node| {
         node.parent().is_some_and(|above| above.is_top() || divided.contains(&above.index()))
@@ -175,7 +177,7 @@ pub(crate) fn table(host: &Host) -> Vec<Worth> {
             Some(Worth {
                 group: node.path().to_owned(),
                 owner: owner::named(host.snapshot, node.path()),
-                reading: node.reading(file(node)),
+                reading: node.reading(node.weight_file()),
                 times: (law.mode != WeightMode::Smp).then(|| law.times(node)),
                 of_level: part.of_level,
                 of_machine: part.of_machine,

@@ -34,21 +34,21 @@ impl Yaml {
         })
     }
 
-    /// The value below several keys.
-    pub(crate) fn at(&self, keys: &[&str]) -> Option<&Self> {
-        keys.iter().try_fold(self, |value, key| value.get(key))
-    }
-
-    /// A scalar below several keys.
-    pub(crate) fn text(&self, keys: &[&str]) -> Option<&str> {
-        match self.at(keys)? {
+    /// A scalar below several keys, `metadata.name`.
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+        match path.split('.').try_fold(self, |value, key| value.get(key))? {
             Self::Scalar(text) => Some(text),
             _ => None,
         }
     }
 
+    /// The values of a sequence below a key.
+    pub(crate) fn list(&self, key: &str) -> &[Self] {
+        self.get(key).map(Self::items).unwrap_or_default()
+    }
+
     /// The values of a sequence.
-    pub(crate) fn items(&self) -> &[Self] {
+    fn items(&self) -> &[Self] {
         match self {
             Self::Sequence(items) => items,
             _ => &[],
@@ -211,10 +211,10 @@ mod tests {
         let documents = documents(text).unwrap();
         assert_eq!(documents.len(), 2);
         let b = documents[0].get("b").unwrap();
-        assert_eq!((b.text(&["x"]), b.get("y")), (Some("1"), Some(&Yaml::Null)));
-        assert_eq!(b.get("z").unwrap().items()[1], Yaml::Scalar("~".to_owned()));
+        assert_eq!((b.text("x"), b.get("y")), (Some("1"), Some(&Yaml::Null)));
+        assert_eq!(b.list("z")[1], Yaml::Scalar("~".to_owned()));
         assert_eq!(documents[1].entries().len(), 1);
-        assert_eq!(documents[0].text(&["a", "x", "none"]), None);
+        assert_eq!(documents[0].text("a.x.none"), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use assay_kernel::{Root, clock};
 use serde::Serialize;
 
 pub use counters::Counts;
-pub use hierarchy::{Mounted, hierarchies};
+pub use hierarchy::{Mounted, hierarchies, mounted};
 pub use knobs::SetKnob;
 pub use rates::{Rates, rates};
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_audit::{Audit, Change, Class, OF_HOST, WATCHED, all};
+use assay_audit::{Audit, Change, Class, WATCHED, all, host_settings};
 
 use crate::families::Families;
 
@@ -39,7 +39,7 @@ impl WatchCounts {
     /// A watch that has seen nothing yet.
     #[must_use]
     pub fn new(now_s: f64) -> Self {
-        let knobs = WATCHED.into_iter().chain(OF_HOST).chain([SCHEDULER]);
+        let knobs = WATCHED.iter().copied().chain(host_settings()).chain([SCHEDULER]);
         Self {
             started_s: now_s,
             looked_s: now_s,

@@ -156,6 +156,13 @@ impl Knob {
         [self.v1, self.v2].into_iter().flatten().all(|file| file.scope == GroupScope::RootOnly)
     }
 
+    /// Whether it says how much a group may have or has of something, or makes it idle: what is divided or limited.
+    #[must_use]
+    pub fn is_amount(&self) -> bool {
+        let is_word = matches!(self.unit, Unit::Switch | Unit::Word | Unit::Table | Unit::Count);
+        self.role == Role::Setting && (!is_word || self.name == "cpu.idle")
+    }
+
     /// The file of this name on a version of the interface.
     #[must_use]
     pub const fn file(&self, version: Version) -> Option<&File> {

@@ -38,9 +38,12 @@ pub use inventory::{
 pub use kernel_version::KernelVersion;
 pub use knob::{Counterpart, Knob, Role, SupportedVersions, Unit};
 pub use range::ValueRange;
-pub use reading::{is_of_new_group, matches_default, matches_written, numeric_reading};
+pub use reading::{
+    Limit, bandwidth, device_lines, field, is_of_new_group, limit, matches_default,
+    matches_written, numeric_reading, weight,
+};
 pub use reference::reference;
-pub use table::{all, find, suggest};
+pub use table::{WEIGHT_AS_NICE, all, find, settings, suggest};
 pub use translate::{
     CORE, DeviceDecision, DiskQueue, RootSetting, Translation, Untranslatable, Version, translate,
 };

@@ -10,6 +10,77 @@ use crate::table::find;
 /// v1 memory limits read as the largest whole number of pages if there is no limit.
 const UNLIMITED_FROM: f64 = 9.2e18;
 
+/// A limit: a number, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// A number in the file's unit.
+    At(u64),
+    /// `max`, or v1's spelling of it.
+    None,
+}
+
+impl Limit {
+    /// The number, if there is one.
+    #[must_use]
+    pub const fn amount(self) -> Option<u64> {
+        match self {
+            Self::At(number) => Some(number),
+            Self::None => None,
+        }
+    }
+}
+
+/// Parses a single limit: `max`, a number, or v1's -1 and largest number of whole pages.
+#[must_use]
+pub fn limit(text: &str) -> Option<Limit> {
+    const FROM: u64 = 0x7fff_ffff_ffff_0000;
+    match text.trim() {
+        "max" | "-1" => Some(Limit::None),
+        number => number.parse().ok().map(|number: u64| match number >= FROM {
+            true => Limit::None,
+            false => Limit::At(number),
+        }),
+    }
+}
+
+/// The text of a weight, or of the default of weights: `100` of the line `default 100`.
+fn default_line(text: &str) -> Option<&str> {
+    let line = text.lines().find(|line| line.starts_with("default ")).or(text.lines().next())?;
+    Some(line.trim_start_matches("default ").trim())
+}
+
+/// The default of a weight file: `100`, or the line `default 100`.
+#[must_use]
+pub fn weight(text: &str) -> Option<u64> {
+    default_line(text)?.parse().ok()
+}
+
+/// The lines of a keyed file that begin with a device, with the device.
+pub fn device_lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.lines().filter_map(move |line| {
+        let (device, rest) = line.split_once(char::is_whitespace)?;
+        let (major, minor) = device.split_once(':')?;
+        (is_number(major) && is_number(minor)).then_some((device, rest.trim()))
+    })
+}
+
+/// The value of `key=value` among the words of a line.
+#[must_use]
+pub fn field<'t>(line: &'t str, key: &str) -> Option<&'t str> {
+    line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+/// Quota and period that `cpu.max` shows, in microseconds; without a quota the group has no limit.
+#[must_use]
+pub fn bandwidth(text: &str) -> Option<(Option<u64>, u64)> {
+    let mut words = text.split_whitespace();
+    let quota = words.next()?;
+    let period = words.next().map_or(Some(100_000), |word| word.parse().ok())?;
+    let quota = if quota == "max" { None } else { Some(quota.parse().ok()?) };
+    (period > 0).then_some((quota, period))
+}
+
 /// Parses the number in `text`, read from the interface file `file`; `None` for `max`, for v1's
 /// spellings of it, for lists of ids, and for anything else that is not a number.
 ///
@@ -24,8 +95,7 @@ pub fn numeric_reading(file: &str, text: &str) -> Option<f64> {
         let (quota, period) = cpu_bandwidth(text)?;
         return Some(quota? as f64 / period as f64);
     }
-    let line = text.lines().find(|line| line.starts_with("default ")).or(text.lines().next())?;
-    let number: f64 = line.trim_start_matches("default ").trim().parse().ok()?;
+    let number: f64 = default_line(text)?.parse().ok()?;
     (number.is_finite() && (0.0..UNLIMITED_FROM).contains(&number)).then_some(number)
 }
 
@@ -210,5 +280,29 @@ mod tests {
             matches_written("cpu.uclamp.max", "max", "max")
                 && matches_written("memory.max", "max", "max\n")
         );
+    }
+
+    #[test]
+    fn limits_are_parsed_in_both_spellings() {
+        assert_eq!(limit("max\n"), Some(Limit::None));
+        assert_eq!(limit("9223372036854771712"), Some(Limit::None));
+        assert_eq!(limit("-1"), Some(Limit::None));
+        assert_eq!(limit("4096"), Some(Limit::At(4096)));
+        assert_eq!(limit(""), None);
+    }
+
+    #[test]
+    fn weights_and_devices_are_parsed() {
+        let text = "default 200\n8:0 300\n";
+        assert_eq!((weight(text), weight("100\n"), weight("")), (Some(200), Some(100), None));
+        assert_eq!(device_lines(text).collect::<Vec<_>>(), [("8:0", "300")]);
+        assert_eq!(field("rbps=max wbps=5", "wbps"), Some("5"));
+    }
+
+    #[test]
+    fn a_bandwidth_without_a_period_has_the_usual_one() {
+        assert_eq!(bandwidth("max 100000"), Some((None, 100_000)));
+        assert_eq!(bandwidth("50000"), Some((Some(50_000), 100_000)));
+        assert_eq!(bandwidth("5 0"), None);
     }
 }

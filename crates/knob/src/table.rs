@@ -22,7 +22,8 @@ use std::sync::LazyLock;
 
 use assay_diagnostic::closest;
 
-use crate::knob::Knob;
+use crate::knob::{Knob, Role};
+use crate::range::ValueRange;
 
 static ALL: LazyLock<Vec<Knob>> = LazyLock::new(|| {
     let families = [
@@ -61,6 +62,22 @@ pub fn all() -> &'static [Knob] {
 pub fn find(name: &str) -> Option<&'static Knob> {
     let of_size = || all().iter().find(|knob| knob.size_in(name).is_some());
     BY_NAME.get(name).copied().filter(|knob| !knob.is_pattern()).or_else(of_size)
+}
+
+/// A write to this file changes `cpu.weight`, of which it is another view.
+pub const WEIGHT_AS_NICE: &str = "cpu.weight.nice";
+
+/// The settings of a host's groups: files that keep what is written, each once, of which it is known what they say in a new group; and those of
+/// the root alone.
+pub fn settings() -> impl Iterator<Item = &'static Knob> {
+    // A file that accepts only 0 is a counter that can be reset, such as `cpuacct.usage`.
+    const COUNTER: ValueRange = ValueRange::Integer { low: 0, high: 0 };
+    let is_kept = |knob: &&Knob| {
+        knob.role == Role::Setting
+            && knob.range != COUNTER
+            && (knob.default().is_some() || knob.is_root_only())
+    };
+    all().iter().filter(is_kept).filter(|knob| !knob.is_pattern() && knob.name != WEIGHT_AS_NICE)
 }
 
 /// The knob whose name is closest to `name`, if one is close.

@@ -8,10 +8,10 @@ mod groups;
 mod kubelet;
 mod limits;
 mod machine;
-mod memory_events;
 mod names;
 mod open_files;
 mod protections;
+mod read;
 mod reading_order;
 #[cfg(test)]
 mod recordings;

@@ -1,44 +1,29 @@
-//! The kubelet of kubernetes 1.37 (pkg/kubelet/cm), and Proxmox, whose memory limits look alike.
+//! The kubelet of kubernetes 1.37 (pkg/kubelet/cm).
 
-use super::runtime::Formula;
 use super::{MAX_SHARES, MIN_SHARES};
 
 /// `cpu.shares` for a request of CPU in thousandths.
 #[must_use]
-pub fn shares(milli: u64) -> u64 {
+pub(crate) fn shares(milli: u64) -> u64 {
     (milli.saturating_mul(1024) / 1000).clamp(MIN_SHARES, MAX_SHARES)
-}
-
-/// `cpu.weight` of a pod, a class of service or all pods together for a request of CPU. For
-/// containers the runtime has its own formula.
-#[must_use]
-pub fn weight(milli: u64) -> u64 {
-    Formula::Linear.weight(shares(milli))
 }
 
 /// The quota in microseconds for a limit of CPU in thousandths; none for 0.
 #[must_use]
-pub fn quota(milli: u64, period: u64) -> Option<u64> {
+pub(crate) fn quota(milli: u64, period: u64) -> Option<u64> {
     (milli > 0).then(|| (milli.saturating_mul(period) / 1000).max(1000))
 }
 
 /// `memory.high` by `memoryThrottlingFactor`, in bytes; `most` is the limit or, without one, what the
 /// node can allocate. None where nothing is written.
 #[must_use]
-pub fn memory_high(request: u64, most: u64, factor: f64, page: u64) -> Option<u64> {
+pub(crate) fn memory_high(request: u64, most: u64, factor: f64, page: u64) -> Option<u64> {
     if request >= most || page == 0 {
         return None;
     }
     let high = request as f64 + factor * (most - request) as f64;
     let high = high as u64 / page * page;
     (high > request).then_some(high)
-}
-
-/// `memory.high` of a Proxmox guest with this `memory.max`.
-#[must_use]
-pub const fn proxmox_memory_high(max: u64) -> u64 {
-    const BIG: u64 = 16 << 30;
-    if max >= BIG { max - (128 << 20) } else { max / 1024 * 1016 }
 }
 
 #[cfg(test)]
@@ -76,11 +61,5 @@ mod tests {
         }
         assert_eq!(memory_high(512 * MIB, 512 * MIB, 0.9, 4096), None);
         assert_eq!(memory_high(256 * MIB, 512 * MIB, 1.0, 4096), Some(536_870_912));
-    }
-
-    #[test]
-    fn proxmox_leaves_a_margin_below_the_limit() {
-        assert_eq!(proxmox_memory_high(16_384 * MIB), 16_256 * MIB);
-        assert_eq!(proxmox_memory_high(1024 * MIB), 1016 * MIB);
     }
 }

@@ -4,7 +4,7 @@ use super::{MAX_SHARES, MIN_SHARES};
 
 /// The formula by which shares became a `cpu.weight`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Formula {
+pub(crate) enum Formula {
     /// Proportional from 2..262144 to 1..10000: runc before 1.3.2, crun before 1.23, and the kubelet.
     Linear,
     /// Quadratic in the logarithm, so that 1024 becomes 100: runc since 1.3.2, crun since 1.23.
@@ -13,11 +13,11 @@ pub enum Formula {
 
 impl Formula {
     /// Both.
-    pub const ALL: [Self; 2] = [Self::Linear, Self::Curve];
+    pub(crate) const ALL: [Self; 2] = [Self::Linear, Self::Curve];
 
     /// The weight for these shares; 0 means unset in both.
     #[must_use]
-    pub fn weight(self, shares: u64) -> u64 {
+    pub(crate) fn weight(self, shares: u64) -> u64 {
         match (self, shares) {
             (_, 0) => 0,
             (_, ..=MIN_SHARES) => 1,
@@ -29,7 +29,7 @@ impl Formula {
 
     /// The shares that give this weight, from the fewest to the most.
     #[must_use]
-    pub fn shares(self, weight: u64) -> Option<(u64, u64)> {
+    pub(crate) fn shares(self, weight: u64) -> Option<(u64, u64)> {
         let reaching = |weight: u64| {
             let (mut low, mut high) = (MIN_SHARES, MAX_SHARES + 1);
             while low < high {
@@ -58,7 +58,7 @@ fn curve(shares: u64) -> u64 {
 
 /// What becomes of a limit of swap on v2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Swap {
+pub(crate) enum Swap {
     /// Nothing is written.
     Unset,
     /// `memory.swap.max` becomes `max`.
@@ -72,7 +72,7 @@ pub enum Swap {
 /// `memory.swap.max` for a limit of memory and swap together, as v1 and OCI have it; -1 is no limit,
 /// 0 unset.
 #[must_use]
-pub fn swap_max(with_swap: i64, memory: i64) -> Swap {
+pub(crate) fn swap_max(with_swap: i64, memory: i64) -> Swap {
     match (with_swap, memory) {
         (0, -1) | (-1, _) => Swap::Unlimited,
         (0, _) => Swap::Unset,
@@ -84,13 +84,13 @@ pub fn swap_max(with_swap: i64, memory: i64) -> Swap {
 
 /// `io.weight` for `blkioWeight`, where BFQ is not loaded.
 #[must_use]
-pub const fn io_weight(blkio_weight: u64) -> u64 {
+pub(crate) const fn io_weight(blkio_weight: u64) -> u64 {
     if blkio_weight < 10 { 0 } else { 1 + (blkio_weight - 10).saturating_mul(9_999) / 990 }
 }
 
 /// The quota per second that the systemd driver sets: rounded up to 1 % of a CPU.
 #[must_use]
-pub const fn systemd_quota(quota: u64, period: u64) -> u64 {
+pub(crate) const fn systemd_quota(quota: u64, period: u64) -> u64 {
     const PERCENT: u64 = 10_000;
     (quota.saturating_mul(1_000_000) / if period == 0 { 1 } else { period })
         .div_ceil(PERCENT)

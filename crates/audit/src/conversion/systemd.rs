@@ -5,46 +5,38 @@ use super::{MAX_SHARES, MIN_SHARES};
 /// `io.bfq.weight` for `IOWeight=` since v250: BFQ's range ends at 1000, that of `io.weight` at 10000. Up to
 /// 100 nothing changes, and what is above is compressed to an eleventh.
 #[must_use]
-pub const fn bfq_weight(io_weight: u64) -> u64 {
+pub(crate) const fn bfq_weight(io_weight: u64) -> u64 {
     if io_weight <= 100 { io_weight } else { 100 + (io_weight - 100).saturating_mul(900) / 9900 }
-}
-
-/// The range of `IOWeight=` that gives this `io.bfq.weight`.
-#[must_use]
-pub fn io_weights(bfq: u64) -> Option<(u64, u64)> {
-    let first = (1..=10_000).find(|weight| bfq_weight(*weight) == bfq)?;
-    let last = (first..=10_000).take_while(|weight| bfq_weight(*weight) == bfq).last()?;
-    Some((first, last))
 }
 
 /// `blkio.weight` for `IOWeight=` on v1 and hybrid hosts.
 #[must_use]
-pub fn blkio_weight(io_weight: u64) -> u64 {
+pub(crate) fn blkio_weight(io_weight: u64) -> u64 {
     io_weight.saturating_mul(5).clamp(10, 1000)
 }
 
 /// `blkio.bfq.weight` for `IOWeight=` on v1 and hybrid hosts: translated twice.
 #[must_use]
-pub fn blkio_bfq_weight(io_weight: u64) -> u64 {
+pub(crate) fn blkio_bfq_weight(io_weight: u64) -> u64 {
     bfq_weight(blkio_weight(io_weight))
 }
 
 /// `cpu.shares` for `CPUWeight=` on v1 and hybrid hosts.
 #[must_use]
-pub fn shares(cpu_weight: u64) -> u64 {
+pub(crate) fn shares(cpu_weight: u64) -> u64 {
     (cpu_weight.saturating_mul(1024) / 100).clamp(MIN_SHARES, MAX_SHARES)
 }
 
 /// `cpu.weight` for `CPUShares=`, which v258 no longer knows.
 #[must_use]
-pub fn weight(cpu_shares: u64) -> u64 {
+pub(crate) fn weight(cpu_shares: u64) -> u64 {
     (cpu_shares.saturating_mul(100) / 1024).clamp(1, 10_000)
 }
 
 /// Quota and period in microseconds for `CPUQuota=`, given as CPU time in a second, and
 /// `CPUQuotaPeriodSec=`.
 #[must_use]
-pub fn quota(per_second: u64, period: u64) -> (u64, u64) {
+pub(crate) fn quota(per_second: u64, period: u64) -> (u64, u64) {
     const SECOND: u64 = 1_000_000;
     const SHORTEST: u64 = 1_000;
     let needed = SHORTEST * SECOND / per_second.max(1);
@@ -61,8 +53,6 @@ mod tests {
     fn io_weights_under_bfq_are_compressed_above_100() {
         let asked = [100, 200, 300, 500, 666, 1000, 10_000];
         assert_eq!(asked.map(bfq_weight), [100, 109, 118, 136, 151, 181, 1000]);
-        assert_eq!(io_weights(109), Some((199, 209)));
-        assert_eq!((io_weights(50), io_weights(1001)), (Some((50, 50)), None));
     }
 
     #[test]

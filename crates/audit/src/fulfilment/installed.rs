@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_facts::owner::{Owner, unit_of_system};
+use assay_knob::{Limit, limit, weight};
 
 use super::unit::Unit;
 use super::wanted::Wanted;
@@ -10,10 +11,7 @@ use super::{Asked, Row, Standing, Target, row};
 use crate::finding::Reading;
 use crate::installed::{Became, Installed};
 use crate::owner;
-use crate::rule::Host;
-use crate::settings::is_set;
-use crate::tree::{Node, Tree};
-use crate::value::{Bound, bound, weight};
+use crate::rule::{Host, Scope};
 
 /// Beyond so many no more units are compared, in a made-up snapshot: each repeats the paths of its group and file.
 const MOST: usize = 10_000;
@@ -47,7 +45,7 @@ fn groups<'h>(host: &'h Host) -> BTreeMap<&'h str, &'h str> {
     if host.snapshot.units.is_empty() {
         return BTreeMap::new();
     }
-    for node in host.trees.iter().flat_map(Tree::nodes) {
+    for node in host.groups(Scope::All) {
         let path = node.path();
         let name = unit_of_system(path).filter(|name| host.snapshot.units.contains_key(*name));
         let Some(name) = name else { continue };
@@ -103,7 +101,9 @@ impl Held<'_, '_> {
         };
         let is_former = is_v2 && FORMER.contains(&key(asked).as_str());
         let Some(text) = node.text(file) else {
-            let is_missed = is_v2 && !is_former && lacks(node, asked.controller);
+            let is_missed = is_v2
+                && !is_former
+                && node.lists("cgroup.controllers", asked.controller) == Some(false);
             let found = || self.found(asked, "", Became::NotEnabled);
             return (is_missed && !is_of_new_group(asked)).then(found);
         };
@@ -127,7 +127,7 @@ impl Held<'_, '_> {
         let Target::File { name: file, .. } = target else { return None };
         let Row { standing, .. } = row(self.host, self.path, startup);
         // Without another one the group goes back to what a new group has.
-        let is_other = ordinary.is_some() || is_set(tree.node(self.path)?, file);
+        let is_other = ordinary.is_some() || tree.node(self.path)?.is_set(file);
         let became =
             Became::AtStartup { file, ordinary: ordinary.map(|asked| asked.setting.clone()) };
         (standing == Standing::Kept && is_other).then(|| self.found(startup, "Startup", became))
@@ -144,11 +144,6 @@ impl Held<'_, '_> {
     }
 }
 
-fn lacks(node: Node, controller: &str) -> bool {
-    node.text("cgroup.controllers")
-        .is_some_and(|all| all.split_whitespace().all(|name| name != controller))
-}
-
 /// One percent of a CPU in the usual period, in microseconds.
 const PERCENT_OF_CPU: u64 = 1000;
 
@@ -159,7 +154,7 @@ fn is_rounding(target: &Target, asked: &Asked, file: &str, text: &str) -> bool {
         return true;
     }
     if let ("cpu.cfs_quota_us", Wanted::Number(quota), Some(found)) =
-        (file, wanted, bound(text).and_then(Bound::at))
+        (file, wanted, limit(text).and_then(Limit::amount))
     {
         return found.abs_diff(*quota) <= PERCENT_OF_CPU;
     }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use crate::yaml::documents;
 
 /// The settings on which MemoryQoS depends.
-const KEYS: [&[&str]; 5] = [
-    &["featureGates", "MemoryQoS"],
-    &["featureGates", "AllAlpha"],
-    &["featureGates", "AllBeta"],
-    &["memoryReservationPolicy"],
-    &["memoryThrottlingFactor"],
+const KEYS: [&str; 5] = [
+    "featureGates.MemoryQoS",
+    "featureGates.AllAlpha",
+    "featureGates.AllBeta",
+    "memoryReservationPolicy",
+    "memoryThrottlingFactor",
 ];
 
 /// Bytes of a value.
@@ -23,11 +23,11 @@ const MOST: usize = 64;
 /// The text is no KubeletConfiguration.
 pub fn kubelet_settings(text: &str) -> Result<BTreeMap<String, String>, String> {
     let all = documents(text)?;
-    let ours = all.iter().find(|one| one.text(&["kind"]) == Some("KubeletConfiguration"));
+    let ours = all.iter().find(|one| one.text("kind") == Some("KubeletConfiguration"));
     let config = ours.ok_or("it is no KubeletConfiguration")?;
-    let set = KEYS.iter().filter_map(|keys| Some((keys.join("."), config.text(keys)?)));
+    let set = KEYS.iter().filter_map(|key| Some((*key, config.text(key)?)));
     let short = set.filter(|(_, value)| (1..=MOST).contains(&value.len()));
-    Ok(short.map(|(key, value)| (key, value.to_owned())).collect())
+    Ok(short.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::yaml::Yaml;
 
 pub(super) use config::KubeletConfig;
 use config::Reservation;
-use resources::{Amounts, PodAmounts, Qos};
+use resources::{CPU, MEMORY, PodResources, Qos, Resources};
 
 /// A pod of a manifest.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Pod {
     title: String,
     name: PodName,
     containers: Vec<Container>,
-    amounts: PodAmounts,
+    amounts: PodResources,
 }
 
 #[derive(Debug)]
@@ -29,63 +29,63 @@ struct Container {
     name: String,
     /// From the status, without the scheme.
     id: Option<String>,
-    amounts: Amounts,
+    amounts: Resources,
 }
 
 impl Pod {
     /// Reads a pod, or the template of one in a Deployment, a Job and the like; nothing if it is neither.
     pub(super) fn read(document: &Yaml) -> Result<Option<Self>, String> {
-        let is_pod = document.text(&["kind"]) == Some("Pod");
-        let template = document.at(&["spec", "template"]);
+        let is_pod = document.text("kind") == Some("Pod");
+        let template = document.get("spec").and_then(|spec| spec.get("template"));
         let Some(pod) = template.or(is_pod.then_some(document)) else { return Ok(None) };
         let Some(spec) = pod.get("spec") else { return Ok(None) };
-        let name = match is_pod {
-            true => {
-                let space = pod.text(&["metadata", "namespace"]).unwrap_or("default");
-                let name = pod.text(&["metadata", "name"]);
-                PodName {
-                    uid: pod.text(&["metadata", "uid"]).map(str::to_owned),
-                    name: name.map(|name| format!("{space}/{name}")),
-                    path: None,
-                }
-            }
-            false => PodName::default(),
+        let space = pod.text("metadata.namespace").unwrap_or("default");
+        let own = |key: &str| pod.text(key).filter(|_| is_pod);
+        let name = PodName {
+            uid: own("metadata.uid").map(str::to_owned),
+            name: own("metadata.name").map(|name| format!("{space}/{name}")),
+            path: None,
         };
         let title = name.name.clone().unwrap_or_else(|| {
-            let kind = document.text(&["kind"]).unwrap_or("template");
-            let name = document.text(&["metadata", "name"]).unwrap_or("without a name");
+            let kind = document.text("kind").unwrap_or("template");
+            let name = document.text("metadata.name").unwrap_or("without a name");
             format!("of {kind} {name}")
         });
         let mut containers = Vec::new();
-        for container in spec.get("containers").map(Yaml::items).unwrap_or_default() {
-            let name = container.text(&["name"]).ok_or("a container without a name")?;
+        for container in spec.list("containers") {
+            let name = container.text("name").ok_or("a container without a name")?;
             containers.push(Container {
                 name: name.to_owned(),
                 id: id_of(pod, name),
-                amounts: Amounts::read(container.get("resources"))
+                amounts: Resources::read(container.get("resources"))
                     .map_err(|why| format!("container {name}: {why}"))?,
             });
         }
-        let amounts = PodAmounts::read(spec)?;
+        let amounts = PodResources::read(spec)?;
         Ok(Some(Self { title, name, containers, amounts }))
     }
 }
 
 /// `containerd://ID` of the status.
 fn id_of(pod: &Yaml, name: &str) -> Option<String> {
-    let all = pod.at(&["status", "containerStatuses"])?.items();
-    let own = all.iter().find(|one| one.text(&["name"]) == Some(name))?;
-    let id = own.text(&["containerID"])?;
+    let all = pod.get("status")?.list("containerStatuses");
+    let own = all.iter().find(|one| one.text("name") == Some(name))?;
+    let id = own.text("containerID")?;
     Some(id.rsplit('/').next()?.to_owned())
 }
 
 /// One request for the pod and one for each of its containers.
 pub(super) fn requests(pod: &Pod, config: Option<&KubeletConfig>) -> Vec<Request> {
+    let unknown = (config.is_none() && pod.amounts.qos != Qos::BestEffort).then(|| {
+        "memory.min, memory.low and memory.high depend on the kubelet's MemoryQoS: give its configuration \
+         by another --manifest"
+            .to_owned()
+    });
     let mut requests = vec![Request {
         title: format!("pod {}", pod.title),
         subject: Subject::Pod(pod.name.clone()),
         asked: of_pod(&pod.amounts, config),
-        not_looked_at: not_known(&pod.amounts, config),
+        not_looked_at: unknown.into_iter().collect(),
     }];
     let containers = pod.containers.iter().map(|container| Request {
         title: format!("container {} of pod {}", container.name, pod.title),
@@ -101,58 +101,59 @@ pub(super) fn requests(pod: &Pod, config: Option<&KubeletConfig>) -> Vec<Request
     requests
 }
 
-fn not_known(amounts: &PodAmounts, config: Option<&KubeletConfig>) -> Vec<String> {
-    let mut lines = Vec::new();
-    if config.is_none() && amounts.qos != Qos::BestEffort {
-        let what = "memory.min, memory.low and memory.high depend on the kubelet's MemoryQoS: give its configuration \
-                    by another --manifest";
-        lines.push(what.to_owned());
-    }
-    lines
-}
-
-fn of_pod(pod: &PodAmounts, config: Option<&KubeletConfig>) -> Vec<Asked> {
-    let sum = &pod.sum;
-    let milli = sum.cpu_request.unwrap_or(0);
-    let mut asked =
-        vec![shares(&format!("requests.cpu: {milli}m in all"), milli, &[Formula::Linear])];
-    if let Some(limit) = sum.cpu_limit.filter(|_| pod.all_limit_cpu) {
-        asked.extend(quota(limit, "in all", pod.is_exclusive(config), config));
-    }
-    if let Some(limit) = sum.memory_limit.filter(|_| pod.all_limit_memory) {
-        asked.push(most_memory(limit, " in all"));
-    }
+fn of_pod(pod: &PodResources, config: Option<&KubeletConfig>) -> Vec<Asked> {
+    let is_exclusive = pod.is_exclusive(config);
+    let mut asked = divided(&pod.sum, " in all", &[Formula::Linear], is_exclusive, config);
     if let Some(config) = config {
-        asked.extend(protection(sum.memory_request.unwrap_or(0), pod.qos, config, " in all"));
+        asked.extend(protection(&pod.sum, pod.qos, config, " in all"));
+        let setting = "MemoryQoS, memory.high".to_owned();
         asked.push(memory(
+            setting,
             "memory.high",
             Wanted::Unlimited,
             "pods have none of their own",
-            String::new(),
         ));
     }
     asked
 }
 
-fn of_container(own: &Amounts, pod: &PodAmounts, config: Option<&KubeletConfig>) -> Vec<Asked> {
-    let milli = own.cpu_request.unwrap_or(0);
-    let mut asked = vec![shares(&format!("requests.cpu: {milli}m"), milli, &Formula::ALL)];
-    if let Some(limit) = own.cpu_limit {
-        let is_exclusive = pod.is_exclusive(config) && own.has_whole_cpus();
-        asked.extend(quota(limit, "", is_exclusive, config));
-    }
-    if let Some(limit) = own.memory_limit {
-        asked.push(most_memory(limit, ""));
-    }
+/// The runtime may use either formula for its containers, by its version.
+fn of_container(own: &Resources, pod: &PodResources, config: Option<&KubeletConfig>) -> Vec<Asked> {
+    let is_exclusive = pod.is_exclusive(config) && own.has_whole_cpus();
+    let mut asked = divided(own, "", &Formula::ALL, is_exclusive, config);
     if let Some(config) = config {
-        asked.extend(protection(own.memory_request.unwrap_or(0), pod.qos, config, ""));
-        asked.extend(throttling(own, pod.qos, config));
+        asked.extend(protection(own, pod.qos, config, ""));
+        asked.push(throttling(own, pod.qos, config));
     }
     asked
 }
 
-/// The runtime may use either formula for its containers, by its version.
-fn shares(setting: &str, milli: u64, formulas: &[Formula]) -> Asked {
+/// What does not depend on MemoryQoS.
+fn divided(
+    own: &Resources,
+    whose: &str,
+    formulas: &[Formula],
+    is_exclusive: bool,
+    config: Option<&KubeletConfig>,
+) -> Vec<Asked> {
+    let milli = own.requests[CPU].unwrap_or(0);
+    let mut asked = vec![shares(format!("requests.cpu: {milli}m{whose}"), milli, formulas)];
+    if let Some(limit) = own.limits[CPU].filter(|milli| *milli > 0) {
+        asked.push(quota(limit, whose, is_exclusive, config));
+    }
+    if let Some(bytes) = own.limits[MEMORY] {
+        let most = |name| Target::file(name, Wanted::Bytes(bytes), "");
+        asked.push(Asked {
+            setting: format!("limits.memory: {bytes}{whose}"),
+            controller: "memory",
+            v2: most("memory.max"),
+            v1: most("memory.limit_in_bytes"),
+        });
+    }
+    asked
+}
+
+fn shares(setting: String, milli: u64, formulas: &[Formula]) -> Asked {
     let shares = kubelet::shares(milli).max(MIN_SHARES);
     let mut weights: Vec<u64> = formulas.iter().map(|formula| formula.weight(shares)).collect();
     weights.dedup();
@@ -163,19 +164,18 @@ fn shares(setting: &str, milli: u64, formulas: &[Formula]) -> Asked {
         ),
     };
     Asked {
-        setting: setting.to_owned(),
+        setting,
         controller: "cpu",
-        v2: Target::file("cpu.weight", Wanted::Weight(weights), how),
-        v1: Target::file("cpu.shares", Wanted::Weight(vec![shares]), "milli-CPUs * 1024 / 1000"),
+        v2: Target::file(
+            "cpu.weight",
+            Wanted::any_of(weights.into_iter().map(Wanted::Weight)),
+            how,
+        ),
+        v1: Target::file("cpu.shares", Wanted::Weight(shares), "milli-CPUs * 1024 / 1000"),
     }
 }
 
-fn quota(
-    milli: u64,
-    whose: &str,
-    is_exclusive: bool,
-    config: Option<&KubeletConfig>,
-) -> Option<Asked> {
+fn quota(milli: u64, whose: &str, is_exclusive: bool, config: Option<&KubeletConfig>) -> Asked {
     let period = config.map_or(100_000, |config| config.period);
     let is_off = config.is_some_and(|config| !config.has_quota);
     let quota = kubelet::quota(milli, period).filter(|_| !is_exclusive && !is_off);
@@ -189,71 +189,51 @@ fn quota(
         None if is_v2 => Wanted::Bandwidth(None, period),
         None => Wanted::Unlimited,
     };
-    Some(Asked {
-        setting: format!("limits.cpu: {milli}m {whose}").trim_end().to_owned(),
+    Asked {
+        setting: format!("limits.cpu: {milli}m{whose}"),
         controller: "cpu",
         v2: Target::file("cpu.max", wanted(true), how),
         v1: Target::file("cpu.cfs_quota_us", wanted(false), how),
-    })
-    .filter(|_| milli > 0)
-}
-
-fn most_memory(bytes: u64, whose: &str) -> Asked {
-    Asked {
-        setting: format!("limits.memory: {bytes}{whose}"),
-        controller: "memory",
-        v2: Target::file("memory.max", Wanted::Bytes(bytes), ""),
-        v1: Target::file("memory.limit_in_bytes", Wanted::Bytes(bytes), ""),
     }
 }
 
-fn memory(name: &'static str, wanted: Wanted, how: &str, setting: String) -> Asked {
-    let setting = if setting.is_empty() { format!("MemoryQoS, {name}") } else { setting };
-    Asked {
-        setting,
-        controller: "memory",
-        v2: Target::file(name, wanted, how),
-        v1: Target::Unknown("MemoryQoS is for cgroup2 only".to_owned()),
-    }
+fn memory(setting: String, name: &'static str, wanted: Wanted, how: &str) -> Asked {
+    let v1 = Target::Unknown("MemoryQoS is for cgroup2 only".to_owned());
+    Asked { setting, controller: "memory", v2: Target::file(name, wanted, how), v1 }
 }
 
 /// `memory.min` of guaranteed and `memory.low` of burstable groups.
-fn protection(request: u64, qos: Qos, config: &KubeletConfig, whose: &str) -> Vec<Asked> {
-    let setting = format!("requests.memory: {request}{whose}");
-    let one = |name: &'static str, of: Qos| {
-        let bytes = if qos == of && config.reserves() { request } else { 0 };
-        let how = match config.reservation {
-            Reservation::None => "memoryReservationPolicy is None",
-            Reservation::Tiered => {
-                "TieredReservation: memory.min if guaranteed, memory.low if burstable"
-            }
-        };
-        let how = if config.has_memory_qos { how } else { "the feature gate MemoryQoS is off" };
-        memory(name, Wanted::Bytes(bytes), how, setting.clone())
+fn protection(own: &Resources, qos: Qos, config: &KubeletConfig, whose: &str) -> [Asked; 2] {
+    let request = own.requests[MEMORY].unwrap_or(0);
+    let how = match config.reservation {
+        _ if !config.has_memory_qos => "the feature gate MemoryQoS is off",
+        Reservation::None => "memoryReservationPolicy is None",
+        Reservation::Tiered => {
+            "TieredReservation: memory.min if guaranteed, memory.low if burstable"
+        }
     };
-    vec![one("memory.min", Qos::Guaranteed), one("memory.low", Qos::Burstable)]
+    [("memory.min", Qos::Guaranteed), ("memory.low", Qos::Burstable)].map(|(name, of)| {
+        let bytes = if qos == of && config.reserves() { request } else { 0 };
+        memory(format!("requests.memory: {request}{whose}"), name, Wanted::Bytes(bytes), how)
+    })
 }
 
 /// `memory.high` between the request and the limit.
-fn throttling(own: &Amounts, qos: Qos, config: &KubeletConfig) -> Option<Asked> {
+fn throttling(own: &Resources, qos: Qos, config: &KubeletConfig) -> Asked {
     const PAGE: u64 = 4096;
-    let setting = "memoryThrottlingFactor".to_owned();
-    let (Some(factor), true) = (config.factor, config.has_memory_qos) else {
-        return Some(memory(
-            "memory.high",
-            Wanted::Unlimited,
-            "no memoryThrottlingFactor",
-            setting,
-        ));
+    const FILE: &str = "memory.high";
+    let Some(factor) = config.factor.filter(|_| config.has_memory_qos) else {
+        let setting = "memoryThrottlingFactor".to_owned();
+        return memory(setting, FILE, Wanted::Unlimited, "no memoryThrottlingFactor");
     };
-    let request = own.memory_request.unwrap_or(0);
+    let request = own.requests[MEMORY].unwrap_or(0);
     let setting = format!("memoryThrottlingFactor: {factor}");
-    let Some(limit) = own.memory_limit else {
+    let Some(limit) = own.limits[MEMORY] else {
         let why = "without a limit it depends on what the node can allocate".to_owned();
-        return Some(Asked::alike(setting, "memory", Target::Unknown(why)));
+        return Asked::alike(setting, "memory", Target::Unknown(why));
     };
     let high =
         kubelet::memory_high(request, limit, factor, PAGE).filter(|_| qos != Qos::Guaranteed);
     let wanted = high.map_or(Wanted::Unlimited, Wanted::Bytes);
-    Some(memory("memory.high", wanted, "request + factor * (limit - request), in pages", setting))
+    memory(setting, FILE, wanted, "request + factor * (limit - request), in pages")
 }

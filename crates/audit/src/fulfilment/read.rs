@@ -62,10 +62,9 @@ impl Manifest {
     }
 
     fn add_document(&mut self, document: &Yaml) -> Result<bool, String> {
-        match document.text(&["kind"]) {
+        match document.text("kind") {
             Some("List") => {
-                let items = document.get("items").map(Yaml::items).unwrap_or_default();
-                for item in items {
+                for item in document.list("items") {
                     self.add_document(item)?;
                 }
                 return Ok(true);

@@ -3,7 +3,7 @@
 use assay_facts::owner::{Container, Owner, Pod};
 
 use super::Request;
-use crate::owned::Owned;
+use crate::owner::Owned;
 use crate::rule::Host;
 
 /// A group that the user names, where a manifest cannot.

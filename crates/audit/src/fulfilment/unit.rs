@@ -2,22 +2,93 @@
 
 mod device;
 mod lines;
-mod memory;
 
 use std::collections::BTreeMap;
 
-use super::quantity::percent;
+use super::quantity::{percent, systemd_bytes};
 use super::subject::Subject;
 use super::wanted::Wanted;
 use super::{Asked, Request, Target};
-use crate::conversion::systemd;
+use crate::conversion::{MIN_SHARES, systemd};
 use crate::rule::Host;
 use crate::snapshot::UnitFile;
 use lines::assignments;
 pub use lines::unit_settings;
 
+/// A key: its name, its controller, its files on cgroup2 and, if systemd writes there, on v1, and how its value becomes theirs. A new key is one
+/// line.
+type Key = (&'static str, &'static str, &'static str, Option<&'static str>, Value);
+
+/// How its value becomes that of the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Value {
+    CpuWeight,
+    CpuShares,
+    Quota,
+    /// For the scheduler bfq.
+    BfqWeight,
+    /// For io.cost.
+    IoWeight,
+    Bytes,
+    Tasks,
+    /// Lists of CPUs or nodes, which add up.
+    Ids,
+    /// Numbers of devices: the key in `io.max`.
+    Rate(&'static str),
+}
+
+const READ: Option<&str> = Some("blkio.throttle.read_bps_device");
+const WRITE: Option<&str> = Some("blkio.throttle.write_bps_device");
+
+static KEYS: [Key; 19] = [
+    ("CPUWeight", "cpu", "cpu.weight", Some("cpu.shares"), Value::CpuWeight),
+    ("CPUShares", "cpu", "cpu.weight", Some("cpu.shares"), Value::CpuShares),
+    ("CPUQuota", "cpu", "cpu.max", Some("cpu.cfs_quota_us"), Value::Quota),
+    ("IOWeight", "io", "io.bfq.weight", Some("blkio.bfq.weight"), Value::BfqWeight),
+    ("IOWeight", "io", "io.weight", None, Value::IoWeight),
+    ("MemoryMin", "memory", "memory.min", None, Value::Bytes),
+    ("MemoryLow", "memory", "memory.low", None, Value::Bytes),
+    ("MemoryHigh", "memory", "memory.high", None, Value::Bytes),
+    ("MemoryMax", "memory", "memory.max", Some("memory.limit_in_bytes"), Value::Bytes),
+    ("MemoryLimit", "memory", "memory.max", Some("memory.limit_in_bytes"), Value::Bytes),
+    ("MemorySwapMax", "memory", "memory.swap.max", None, Value::Bytes),
+    ("MemoryZSwapMax", "memory", "memory.zswap.max", None, Value::Bytes),
+    ("TasksMax", "pids", "pids.max", Some("pids.max"), Value::Tasks),
+    ("AllowedCPUs", "cpuset", "cpuset.cpus", None, Value::Ids),
+    ("AllowedMemoryNodes", "cpuset", "cpuset.mems", None, Value::Ids),
+    ("IOReadBandwidthMax", "io", "io.max", READ, Value::Rate("rbps")),
+    ("IOWriteBandwidthMax", "io", "io.max", WRITE, Value::Rate("wbps")),
+    ("IOReadIOPSMax", "io", "io.max", None, Value::Rate("riops")),
+    ("IOWriteIOPSMax", "io", "io.max", None, Value::Rate("wiops")),
+];
+
+/// It is read with the quota.
+const PERIOD: &str = "CPUQuotaPeriodSec";
+
+/// Former names, which count only without the present ones, and which systemd since v258, on cgroup2 only, does not apply.
+pub(super) const FORMER: [(&str, &str); 2] =
+    [("CPUShares", "CPUWeight"), ("MemoryLimit", "MemoryMax")];
+
+const STARTUP: &str = "applies only while systemd starts or stops";
+
+/// Keys that are not compared.
+const LEFT_OUT: [(&str, &str); 6] = [
+    ("StartupCPUWeight", STARTUP),
+    ("StartupIOWeight", STARTUP),
+    ("StartupAllowedCPUs", STARTUP),
+    ("StartupMemoryMax", STARTUP),
+    ("IODeviceWeight", "stored only if the scheduler of the disk obeys it"),
+    ("IODeviceLatencyTargetSec", "not compared"),
+];
+
+/// Whether a key of a unit, or its variant for the start, sets something that is understood.
+fn is_understood(name: &str) -> bool {
+    let name = name.strip_prefix("Startup").unwrap_or(name);
+    name == PERIOD || KEYS.iter().any(|key| key.0 == name)
+}
+
 /// A unit of a file, with its drop-ins.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Unit {
     name: String,
     /// All assignments of a setting, in order. An empty one forgets those before it.
@@ -26,23 +97,16 @@ pub(super) struct Unit {
     origins: BTreeMap<String, String>,
 }
 
-/// What v1 has no file for, or systemd does not write there.
-const V2_ONLY: &str = "systemd applies it on cgroup2 only, and this controller is on v1 here";
-
 impl Unit {
     pub(super) fn new(name: &str, text: &str) -> Self {
-        let mut unit = Self::empty(name);
+        let mut unit = Self { name: name.to_owned(), ..Self::default() };
         unit.add(text);
         unit
     }
 
-    fn empty(name: &str) -> Self {
-        Self { name: name.to_owned(), settings: BTreeMap::new(), origins: BTreeMap::new() }
-    }
-
     /// A unit of a snapshot. Which disk a file is on systemd asks the file system, which no snapshot can: limits of that are left out.
     pub(super) fn installed(name: &str, files: &[UnitFile]) -> Self {
-        let mut unit = Self::empty(name);
+        let mut unit = Self::new(name, "");
         for file in files {
             let settings = file.settings.iter().filter_map(|line| line.split_once('='));
             for (key, value) in settings.filter(|(key, value)| !device::is_of_file(key, value)) {
@@ -55,13 +119,11 @@ impl Unit {
 
     /// What holds while systemd starts or stops in place of others, by the names of those.
     pub(super) fn at_startup(&self) -> Self {
-        let mut unit = Self::empty(&self.name);
-        for (key, values) in &self.settings {
-            if let Some(ordinary) = key.strip_prefix("Startup") {
-                unit.settings.insert(ordinary.to_owned(), values.clone());
-            }
-        }
-        unit
+        let settings = self.settings.iter();
+        let startup = settings.filter_map(|(key, values)| {
+            Some((key.strip_prefix("Startup")?.to_owned(), values.clone()))
+        });
+        Self { settings: startup.collect(), ..Self::new(&self.name, "") }
     }
 
     /// The file of a snapshot that sets it last.
@@ -84,173 +146,155 @@ impl Unit {
         }
     }
 
+    fn all(&self, key: &str) -> &[String] {
+        self.settings.get(key).map_or(&[], Vec::as_slice)
+    }
+
     fn last(&self, key: &str) -> Option<&str> {
-        self.settings.get(key)?.last().map(String::as_str)
+        self.all(key).last().map(String::as_str)
     }
 
     pub(super) fn request(&self, host: &Host) -> Request {
+        let left_out = LEFT_OUT.iter().filter(|(key, _)| self.last(key).is_some());
+        let left_out = left_out.map(|(key, why)| format!("{key}=: {why}"));
+        let drop_ins = "drop-ins that were not given; `systemctl cat` lists them".to_owned();
         Request {
             title: format!("unit {}", self.name),
             subject: Subject::Unit(self.name.clone()),
             asked: self.asked(host),
-            not_looked_at: self.left_out(),
+            not_looked_at: left_out.chain([drop_ins]).collect(),
         }
     }
 
     /// What it asks for, translated for a host.
     pub(super) fn asked(&self, host: &Host) -> Vec<Asked> {
-        let asked =
-            [self.cpu(), self.io(host), self.memory(host), self.others(), self.devices(host)];
-        asked.into_iter().flatten().collect()
+        let is_replaced = |key: &Key| {
+            FORMER.iter().any(|(former, now)| *former == key.0 && self.last(now).is_some())
+        };
+        let counts = |key: &&Key| !is_replaced(key) && is_written(key.4, host);
+        let keys = KEYS.iter().filter(counts);
+        keys.flat_map(|key| self.values(key).into_iter().map(|text| self.one(key, &text, host)))
+            .collect()
     }
 
-    fn left_out(&self) -> Vec<String> {
-        const STARTUP: &str = "applies only while systemd starts or stops";
-        const LEFT_OUT: [(&str, &str); 6] = [
-            ("StartupCPUWeight", STARTUP),
-            ("StartupIOWeight", STARTUP),
-            ("StartupAllowedCPUs", STARTUP),
-            ("StartupMemoryMax", STARTUP),
-            ("IODeviceWeight", "stored only if the scheduler of the disk obeys it"),
-            ("IODeviceLatencyTargetSec", "not compared"),
-        ];
-        let mut lines: Vec<String> = LEFT_OUT
-            .into_iter()
-            .filter(|(key, _)| self.last(key).is_some())
-            .map(|(key, why)| format!("{key}=: {why}"))
-            .collect();
-        lines.push("drop-ins that were not given; `systemctl cat` lists them".to_owned());
-        lines
-    }
-
-    fn cpu(&self) -> Vec<Asked> {
-        let mut asked = Vec::new();
-        if let Some(text) = self.last("CPUWeight") {
-            asked.push(weight(text));
-        } else if let Some(shares) = self.last("CPUShares").and_then(|text| text.parse().ok()) {
-            let v2 = Wanted::Weight(vec![systemd::weight(shares)]);
-            asked.push(Asked {
-                setting: format!("CPUShares={shares}"),
-                controller: "cpu",
-                v2: Target::file("cpu.weight", v2, "shares * 100 / 1024; v258 ignores it"),
-                v1: Target::file("cpu.shares", Wanted::Weight(vec![shares]), ""),
-            });
+    /// The values of a key that count.
+    fn values(&self, key: &Key) -> Vec<String> {
+        let all = self.all(key.0);
+        match key.4 {
+            _ if all.is_empty() => Vec::new(),
+            Value::Ids => vec![all.join(",")],
+            Value::Rate(_) => device::last_of_each(all),
+            _ => all.last().into_iter().cloned().collect(),
         }
-        asked.extend(self.last("CPUQuota").map(|text| self.quota(text)));
-        asked
     }
 
-    fn quota(&self, text: &str) -> Asked {
+    fn one(&self, key: &Key, text: &str, host: &Host) -> Asked {
+        let [v2, v1] = self.targets(key, text, host).unwrap_or_else(|| {
+            let target = Target::Unknown("this value is not understood".to_owned());
+            [target.clone(), target]
+        });
+        Asked { setting: format!("{}={text}", key.0), controller: key.1, v2, v1 }
+    }
+
+    /// What should stand in the files of both versions; nothing for a value with a specifier, or one that this version does not know.
+    fn targets(
+        &self,
+        &(_, _, v2, v1, value): &Key,
+        text: &str,
+        host: &Host,
+    ) -> Option<[Target; 2]> {
+        const V2_ONLY: &str =
+            "systemd applies it on cgroup2 only, and this controller is on v1 here";
+        let on_v1 = |wanted: Wanted, how: &str| {
+            v1.map_or(Target::Nowhere(V2_ONLY), |name| Target::file(name, wanted, how))
+        };
+        let both =
+            |wanted: Wanted, how: &str| [Target::file(v2, wanted.clone(), how), on_v1(wanted, how)];
+        let weight = || text.parse().ok().filter(|one| (1..=10_000).contains(one));
+        let apart = |number: u64, how: &str, former: u64, how_v1: &str| {
+            [Target::file(v2, Wanted::Weight(number), how), on_v1(Wanted::Weight(former), how_v1)]
+        };
+        Some(match value {
+            Value::CpuWeight if text == "idle" => {
+                let idle = Target::file("cpu.idle", Wanted::Number(1), "");
+                [idle, on_v1(Wanted::Weight(MIN_SHARES), "")]
+            }
+            Value::CpuWeight => {
+                let weight = weight()?;
+                apart(weight, "", systemd::shares(weight), "weight * 1024 / 100")
+            }
+            Value::CpuShares => {
+                let shares = text.parse().ok()?;
+                apart(systemd::weight(shares), "shares * 100 / 1024; v258 ignores it", shares, "")
+            }
+            Value::Quota => self.quota(v2, v1, text)?,
+            Value::BfqWeight => {
+                let weight = weight()?;
+                apart(
+                    systemd::bfq_weight(weight),
+                    "above 100 what is beyond is divided by 11, for bfq",
+                    systemd::blkio_bfq_weight(weight),
+                    "times 5, then compressed for bfq: translated twice",
+                )
+            }
+            Value::IoWeight => both(Wanted::Weight(weight()?), "read by io.cost alone"),
+            Value::Bytes => {
+                let (wanted, how) = bytes(text, host)?;
+                both(wanted, how)
+            }
+            Value::Tasks if text == "infinity" => both(Wanted::Unlimited, ""),
+            Value::Tasks => both(Wanted::Number(text.parse().ok()?), ""),
+            // A list with a specifier is not written on v1 either.
+            Value::Ids => match Wanted::list(text) {
+                Some(list) => both(list, ""),
+                None => [
+                    Target::Unknown("this value is not understood".to_owned()),
+                    Target::Nowhere(V2_ONLY),
+                ],
+            },
+            Value::Rate(rate) => device::targets(v2, v1, rate, text, host)?,
+        })
+    }
+
+    fn quota(&self, v2: &'static str, v1: Option<&'static str>, text: &str) -> Option<[Target; 2]> {
         /// Microseconds in a second for each hundredth of a percent.
         const PER_HUNDREDTH: u64 = 100;
-        let period = self.last("CPUQuotaPeriodSec").map_or(Some(100_000), |text| {
-            u64::try_from(assay_units::parse_duration(text).ok()?.as_micros()).ok()
-        });
-        let known = percent(text).filter(|part| *part > 0).zip(period);
-        let setting = format!("CPUQuota={text}");
-        let Some((part, period)) = known else { return unknown(setting, "cpu") };
+        const HOW: &str = "the period is longer if the quota would be below 1 ms";
+        let period = match self.last(PERIOD) {
+            Some(text) => {
+                u64::try_from(assay_units::parse_duration(text).ok()?.as_micros()).ok()?
+            }
+            None => 100_000,
+        };
+        let part = percent(text).filter(|part| *part > 0)?;
         let (quota, period) = systemd::quota(part.saturating_mul(PER_HUNDREDTH), period);
-        let how = "the period is longer if the quota would be below 1 ms";
-        Asked {
-            setting,
-            controller: "cpu",
-            v2: Target::file("cpu.max", Wanted::Bandwidth(Some(quota), period), how),
-            v1: Target::file("cpu.cfs_quota_us", Wanted::Number(quota), how),
-        }
-    }
-
-    /// systemd writes both files of v2 where they exist.
-    fn io(&self, host: &Host) -> Vec<Asked> {
-        let Some(text) = self.last("IOWeight") else { return Vec::new() };
-        let setting = format!("IOWeight={text}");
-        let Some(weight) = text.parse().ok().filter(|one| (1..=10_000).contains(one)) else {
-            return vec![unknown(setting, "io")];
-        };
-        let on_v1 = systemd::blkio_bfq_weight(weight);
-        let one = |name: &'static str, number: u64, how: &str| Asked {
-            setting: setting.clone(),
-            controller: "io",
-            v2: Target::file(name, Wanted::Weight(vec![number]), how),
-            v1: Target::file(
-                "blkio.bfq.weight",
-                Wanted::Weight(vec![on_v1]),
-                "times 5, then compressed for bfq: translated twice",
-            ),
-        };
-        let is_v1 = host.v1_of("io").is_some();
-        let mut asked = Vec::new();
-        if is_v1 || host.has_io_file("io.bfq.weight") {
-            let how = "above 100 what is beyond is divided by 11, for bfq";
-            asked.push(one("io.bfq.weight", systemd::bfq_weight(weight), how));
-        }
-        if !is_v1 && (asked.is_empty() || host.has_io_file("io.weight")) {
-            asked.push(one("io.weight", weight, "read by io.cost alone"));
-        }
-        asked
-    }
-
-    fn others(&self) -> Vec<Asked> {
-        let mut asked = Vec::new();
-        if let Some(text) = self.last("TasksMax") {
-            let wanted = match text {
-                "infinity" => Some(Wanted::Unlimited),
-                number => number.parse().ok().map(Wanted::Number),
-            };
-            let setting = format!("TasksMax={text}");
-            asked.push(wanted.map_or_else(
-                || unknown(setting.clone(), "pids"),
-                |wanted| {
-                    let target = Target::file("pids.max", wanted, "");
-                    Asked::alike(setting.clone(), "pids", target)
-                },
-            ));
-        }
-        for (key, name) in [("AllowedCPUs", "cpuset.cpus"), ("AllowedMemoryNodes", "cpuset.mems")] {
-            let Some(values) = self.settings.get(key).filter(|values| !values.is_empty()) else {
-                continue;
-            };
-            let list = values.join(",");
-            let one = unknown(format!("{key}={list}"), "cpuset");
-            let v2 = Wanted::list(&list).map_or(one.v2, |list| Target::file(name, list, ""));
-            asked.push(Asked { v2, v1: Target::Nowhere(V2_ONLY), ..one });
-        }
-        asked
-    }
-
-    fn devices(&self, host: &Host) -> Vec<Asked> {
-        let mut asked = Vec::new();
-        for limit in &device::LIMITS {
-            let lines = self.settings.get(limit.setting).map_or(&[][..], Vec::as_slice);
-            asked.extend(device::last_of_each(lines).map(|text| limit.asked(host, text)));
-        }
-        asked
+        let v1 = v1.map(|name| Target::file(name, Wanted::Number(quota), HOW));
+        Some([Target::file(v2, Wanted::Bandwidth(Some(quota), period), HOW), v1?])
     }
 }
 
-fn weight(text: &str) -> Asked {
-    let setting = format!("CPUWeight={text}");
-    if text == "idle" {
-        return Asked {
-            setting,
-            controller: "cpu",
-            v2: Target::file("cpu.idle", Wanted::Number(1), ""),
-            v1: Target::file("cpu.shares", Wanted::Weight(vec![crate::conversion::MIN_SHARES]), ""),
-        };
-    }
-    let Some(weight) = text.parse().ok().filter(|one| (1..=10_000).contains(one)) else {
-        return unknown(setting, "cpu");
-    };
-    let shares = Wanted::Weight(vec![systemd::shares(weight)]);
-    Asked {
-        setting,
-        controller: "cpu",
-        v2: Target::file("cpu.weight", Wanted::Weight(vec![weight]), ""),
-        v1: Target::file("cpu.shares", shares, "weight * 1024 / 100"),
+/// systemd writes both weights of I/O where the files exist.
+fn is_written(value: Value, host: &Host) -> bool {
+    let is_v1 = host.v1_of("io").is_some();
+    match value {
+        Value::BfqWeight => is_v1 || host.has_io_file("io.bfq.weight"),
+        Value::IoWeight => {
+            !is_v1 && (!host.has_io_file("io.bfq.weight") || host.has_io_file("io.weight"))
+        }
+        _ => true,
     }
 }
 
-/// A value with a specifier, or one that this version does not know.
-fn unknown(setting: String, controller: &'static str) -> Asked {
-    let target = Target::Unknown("this value is not understood".to_owned());
-    Asked::alike(setting, controller, target)
+/// Bytes, a part of the machine's memory, or no limit.
+fn bytes(text: &str, host: &Host) -> Option<(Wanted, &'static str)> {
+    const WHOLE: u128 = 10_000;
+    if text == "infinity" {
+        return Some((Wanted::Unlimited, ""));
+    }
+    if let Some(part) = percent(text) {
+        let machine = *host.snapshot.machine.memory.value()?;
+        let bytes = u128::from(machine) * u128::from(part) / WHOLE;
+        return Some((Wanted::Bytes(u64::try_from(bytes).ok()?), "of MemTotal"));
+    }
+    systemd_bytes(text).map(|bytes| (Wanted::Bytes(bytes), ""))
 }

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use assay_knob::{Limit, bandwidth, device_lines, field, limit, weight};
+use assay_units::IdSet;
+
 use crate::conversion::runtime::systemd_quota;
-use crate::value::{Bound, bandwidth, bound, device_lines, field, weight};
 
 /// Limits of memory are kept in whole pages of one of these sizes, rounded down, or up on v1. A snapshot does not say which.
 const PAGES: [u64; 3] = [4096, 16_384, LARGEST_PAGE];
@@ -12,8 +14,10 @@ const LARGEST_PAGE: u64 = 65_536;
 /// What a file should say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// A weight, or a default of weights: one of several that different versions of a manager write.
-    Weight(Vec<u64>),
+    /// One of several, which different versions of a manager write, or which something rounds on its way.
+    AnyOf(Vec<Self>),
+    /// A weight, or a default of weights.
+    Weight(u64),
     /// A number of bytes.
     Bytes(u64),
     /// A number.
@@ -22,8 +26,6 @@ pub(super) enum Wanted {
     Unlimited,
     /// Quota and period of `cpu.max`, in microseconds.
     Bandwidth(Option<u64>, u64),
-    /// The first, or the second where something rounds it on its way.
-    Either(Box<Self>, Box<Self>),
     /// A list of CPUs or nodes.
     List(String),
     /// A key in the line of a device.
@@ -40,11 +42,14 @@ impl Wanted {
         };
         let per_second = u128::from(systemd_quota(quota, period));
         let rounded = u64::try_from(per_second * u128::from(period) / 1_000_000);
-        let rounded = rounded.unwrap_or(u64::MAX);
-        if rounded == quota {
-            return wanted(quota);
-        }
-        Self::Either(Box::new(wanted(quota)), Box::new(wanted(rounded)))
+        Self::any_of([wanted(quota), wanted(rounded.unwrap_or(u64::MAX))])
+    }
+
+    /// One of several, each said once.
+    pub(super) fn any_of(all: impl IntoIterator<Item = Self>) -> Self {
+        let mut all: Vec<Self> = all.into_iter().collect();
+        all.dedup();
+        Self::AnyOf(all)
     }
 
     /// A list of CPUs or nodes, if it is one.
@@ -55,20 +60,18 @@ impl Wanted {
     /// Whether a text says it.
     pub(super) fn is_met(&self, text: &str) -> bool {
         match self {
-            Self::Weight(any) => weight(text).is_some_and(|number| any.contains(&number)),
-            Self::Bytes(bytes) => bound(text)
-                .and_then(Bound::at)
+            Self::AnyOf(all) => all.iter().any(|one| one.is_met(text)),
+            Self::Weight(number) => weight(text) == Some(*number),
+            Self::Bytes(bytes) => limit(text)
+                .and_then(Limit::amount)
                 .is_some_and(|found| PAGES.iter().any(|page| is_rounded(found, *bytes, *page))),
-            Self::Number(number) => bound(text) == Some(Bound::At(*number)),
-            Self::Unlimited => bound(text) == Some(Bound::None),
+            Self::Number(number) => limit(text) == Some(Limit::At(*number)),
+            Self::Unlimited => limit(text) == Some(Limit::None),
             Self::Bandwidth(quota, period) => match bandwidth(text) {
                 Some((found, of)) => found == *quota && (quota.is_none() || of == *period),
                 None => false,
             },
-            Self::Either(one, other) => one.is_met(text) || other.is_met(text),
-            Self::List(list) => {
-                ids(list).is_some_and(|wanted| ids(text).is_some_and(|found| wanted == found))
-            }
+            Self::List(list) => ids(list).is_some_and(|wanted| ids(text) == Some(wanted)),
             Self::Device { device, key, value } => device_lines(text)
                 .filter(|(own, _)| own == device)
                 .any(|(_, line)| said(line, key).is_some_and(|found| found == value.to_string())),
@@ -79,8 +82,8 @@ impl Wanted {
     /// of a CPU.
     pub(super) fn is_nearly_met(&self, text: &str) -> bool {
         match self {
-            Self::Bytes(bytes) => bound(text)
-                .and_then(Bound::at)
+            Self::Bytes(bytes) => limit(text)
+                .and_then(Limit::amount)
                 .is_some_and(|found| found.abs_diff(*bytes) <= LARGEST_PAGE),
             Self::Bandwidth(Some(quota), period) => match bandwidth(text) {
                 Some((Some(found), of)) => of == *period && found.abs_diff(*quota) <= period / 100,
@@ -102,37 +105,24 @@ const fn is_rounded(found: u64, bytes: u64, page: u64) -> bool {
     found == bytes || found == up || found == down && down > 0
 }
 
-/// Numbers of a list such as `0-3,8`, merged and sorted; `None` for what is no list, or longer than any machine's.
-fn ids(list: &str) -> Option<Vec<u64>> {
-    const MOST: u64 = 8192;
-    let mut numbers = Vec::new();
-    for part in list.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        // A text of many equal parts would exhaust the memory.
-        let length = last.saturating_sub(first).saturating_add(1);
-        if last >= MOST || length.saturating_add(numbers.len() as u64) > 4 * MOST {
-            return None;
-        }
-        numbers.extend(first..=last);
-    }
-    numbers.sort_unstable();
-    numbers.dedup();
-    Some(numbers)
+/// The numbers of a list such as `0-3,8`, which systemd also takes with blanks.
+fn ids(list: &str) -> Option<IdSet> {
+    list.trim().replace(' ', ",").parse().ok()
 }
 
 impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Weight(any) => {
-                let words: Vec<String> = any.iter().map(u64::to_string).collect();
+            Self::AnyOf(all) => {
+                let words: Vec<String> = all.iter().map(Self::to_string).collect();
                 f.write_str(&words.join(" or "))
             }
-            Self::Bytes(number) | Self::Number(number) => write!(f, "{number}"),
+            Self::Weight(number) | Self::Bytes(number) | Self::Number(number) => {
+                write!(f, "{number}")
+            }
             Self::Unlimited => f.write_str("max"),
             Self::Bandwidth(None, _) => f.write_str("max"),
             Self::Bandwidth(Some(quota), period) => write!(f, "{quota} {period}"),
-            Self::Either(one, other) => write!(f, "{one} or {other}"),
             Self::List(list) => f.write_str(list),
             Self::Device { device, key, value } => write!(f, "{device} {key}={value}"),
         }
@@ -148,7 +138,7 @@ mod tests {
         let device =
             |key: &'static str| Wanted::Device { device: "8:0".to_owned(), key, value: 1024 };
         for (wanted, yes, no) in [
-            (Wanted::Weight(vec![39, 100]), "default 100\n8:0 5", "10"),
+            (Wanted::any_of([39, 100].map(Wanted::Weight)), "default 100\n8:0 5", "10"),
             (Wanted::Bytes(5000), "4096", "12288"),
             (Wanted::Bytes(5000), "8192", "max"),
             (Wanted::Bytes(100_000), "65536", "4096"),
@@ -170,7 +160,7 @@ mod tests {
         assert!(near("10420224") && !near("10354688"));
         assert!(Wanted::list("0-2 5").is_some() && Wanted::list("%i").is_none());
         assert!(!Wanted::List("0-99999999999".to_owned()).is_met("0"));
-        // No list names each CPU nine times; one of a million parts would exhaust the memory.
-        assert!(!Wanted::List("0-8191,".repeat(9)).is_met("0-8191"));
+        // No list names each CPU that often; one of a million parts would exhaust the memory.
+        assert!(!Wanted::List("0-8191,".repeat(33)).is_met("0-8191"));
     }
 }

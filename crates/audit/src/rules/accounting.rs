@@ -1,10 +1,9 @@
 //! What is not counted where one would expect it.
 
 use crate::finding::Class;
-use crate::rule::{Found, Host, Rule};
+use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::rules::protection::amount;
-use crate::settings::is_set;
-use crate::tree::{Node, Tree};
+use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -15,7 +14,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "its cpu.pressure, memory.pressure and io.pressure are not kept; what acts by them, such as systemd-oomd, is blind",
         remedy: "echo 1 > cgroup.pressure",
         source: "cgroup-v2.rst, \"cgroup.pressure\"",
-        find: no_pressure,
+        find: Find::Each(Scope::V2, no_pressure),
     },
     Rule {
         code: "A-HUGETLB",
@@ -26,32 +25,20 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "huge pages of hugetlbfs do not count as memory of the group",
         remedy: "limit them by hugetlb.SIZE.max, or mount -o remount,memory_hugetlb_accounting (Linux 6.7)",
         source: "cgroup-v2.rst, \"memory_hugetlb_accounting\"",
-        find: huge_pages,
+        find: Find::Each(Scope::V2Of("memory"), outside),
     },
 ];
 
-fn no_pressure(host: &Host) -> Vec<Found> {
-    let trees = host.trees.iter().filter(|tree| tree.hierarchy.is_v2);
-    trees
-        .flat_map(Tree::nodes)
-        .filter(|node| node.text("cgroup.pressure") == Some("0") && node.is_populated())
-        .map(|node| {
-            let sentence = "pressure of the group is not counted: what acts by it sees none";
-            Found::new(node, &["cgroup.pressure"], sentence.to_owned())
-        })
-        .collect()
+fn no_pressure(_: &Host, node: Node) -> Option<Found> {
+    let sentence = "pressure of the group is not counted: what acts by it sees none".to_owned();
+    (node.text("cgroup.pressure") == Some("0") && node.is_populated())
+        .then(|| Found::new(node, &["cgroup.pressure"], sentence))
 }
 
-fn huge_pages(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
-    let options = &tree.hierarchy.options;
-    if options.iter().any(|option| option == "memory_hugetlb_accounting") {
-        return Vec::new();
+fn outside(_: &Host, node: Node) -> Option<Found> {
+    if node.tree.has_option("memory_hugetlb_accounting") {
+        return None;
     }
-    tree.nodes().filter_map(outside).collect()
-}
-
-fn outside(node: Node) -> Option<Found> {
     let is_count = |name: &&String| name.starts_with("hugetlb.") && name.ends_with("B.current");
     let counts: Vec<(&str, u64)> = node
         .group()
@@ -62,7 +49,7 @@ fn outside(node: Node) -> Option<Found> {
         .collect();
     let all = counts.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
     let sentence = format!("{} of huge pages are outside of memory.max", amount(all));
-    (all > 0 && is_set(node, "memory.max")).then(|| {
+    (all > 0 && node.is_set("memory.max")).then(|| {
         let readings = counts.iter().map(|(name, _)| node.reading(name));
         Found::new(node, &["memory.max"], sentence).and_all(readings)
     })

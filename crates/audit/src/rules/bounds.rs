@@ -1,11 +1,11 @@
 //! Values at the end of their range, and clamps of the CPU's frequency that nobody reads.
 
+use assay_knob::weight;
+
 use crate::conversion::systemd;
 use crate::finding::{Class, Reading};
-use crate::rule::{Found, Host, Rule};
-use crate::settings::{is_set, is_unit};
-use crate::tree::{Node, Tree};
-use crate::value::weight;
+use crate::rule::{Find, Found, Host, Rule, Scope};
+use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -18,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "larger requests become the same number, and are then equal",
         remedy: "lower the weights of all siblings in proportion",
         source: "kernel/sched/sched.h (MAX_SHARES); cgroup-v2.rst, \"Weights\"",
-        find: clamped,
+        find: Find::Host(clamped),
     },
     Rule {
         code: "A-UCLAMP",
@@ -28,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "only the governor schedutil derives the frequency from it; on CPUs of unlike capacity it still chooses the CPU",
         remedy: "echo schedutil > /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
         source: "Documentation/scheduler/sched-util-clamp.rst; kernel/sched/cpufreq_schedutil.c",
-        find: no_schedutil,
+        find: Find::Each(Scope::V2Of("cpu"), no_schedutil),
     },
 ];
 
@@ -42,9 +42,9 @@ const HIGHEST: [(&str, u64); 5] = [
 
 fn clamped(host: &Host) -> Vec<Found> {
     let mut found = Vec::new();
-    for node in host.trees.iter().flat_map(Tree::nodes) {
+    for node in host.groups(Scope::All) {
         let is_highest = |(file, most): &&(&str, u64)| {
-            is_set(node, file) && node.text(file).and_then(weight) == Some(*most)
+            node.is_set(file) && node.text(file).and_then(weight) == Some(*most)
         };
         // systemd writes both files of I/O for one setting.
         if let Some((file, most)) = HIGHEST.iter().find(is_highest) {
@@ -63,25 +63,16 @@ fn highest_of_systemd(node: Node) -> Option<Found> {
     const FIRST: u64 = 200;
     let own = node.text(FILE).and_then(weight)?;
     let sentence = format!("{FILE} {own} stands for any IOWeight= from {FIRST} to 10000");
-    (own == systemd::blkio_bfq_weight(FIRST) && is_unit(node.path()))
+    (own == systemd::blkio_bfq_weight(FIRST) && node.is_unit())
         .then(|| Found::new(node, &[FILE], sentence))
 }
 
-fn no_schedutil(host: &Host) -> Vec<Found> {
+fn no_schedutil(host: &Host, node: Node) -> Option<Found> {
     const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
-    let Some(governor) = host.file(GOVERNOR).filter(|name| *name != "schedutil") else {
-        return Vec::new();
-    };
-    let nodes = host.v2_of("cpu").into_iter().flat_map(Tree::nodes);
-    nodes
-        .filter_map(|node| {
-            let mut files = ["cpu.uclamp.min", "cpu.uclamp.max"].into_iter();
-            let file = files.find(|file| is_set(node, file))?;
-            let sentence =
-                format!("{file} does not change the frequency: the governor is {governor}");
-            Some(Found::new(node, &[file], sentence).and(Reading::new(GOVERNOR, governor)))
-        })
-        .collect()
+    let governor = host.file(GOVERNOR).filter(|name| *name != "schedutil")?;
+    let file = node.first_set(&["cpu.uclamp.min", "cpu.uclamp.max"])?;
+    let sentence = format!("{file} does not change the frequency: the governor is {governor}");
+    Some(Found::new(node, &[file], sentence).and(Reading::new(GOVERNOR, governor)))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Sets of CPUs that are not what they say.
 
 use crate::finding::Class;
-use crate::rule::{Found, Host, Rule};
-use crate::settings::is_set;
+use crate::rule::{Find, Found, Host, Rule, Scope};
+use crate::tree::{Node, cpu_ranges as ranges};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -14,7 +14,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "a set that would be empty is ignored: the group runs where the group above does",
         remedy: "name CPUs that the group above has",
         source: "cgroup-v2.rst, \"cpuset.cpus\"; kernel/cgroup/cpuset.c",
-        find: empty,
+        find: Find::Each(Scope::V2Of("cpuset"), empty),
     },
     Rule {
         code: "A-PARTITION-INVALID",
@@ -24,56 +24,33 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "its CPUs are not its own: others may run on them",
         remedy: "mend what the reason in parentheses names",
         source: "cgroup-v2.rst, \"cpuset.cpus.partition\"; kernel/cgroup/cpuset.c (perr_strings)",
-        find: invalid,
+        find: Find::Each(Scope::V2Of("cpuset"), invalid),
     },
 ];
 
-fn empty(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("cpuset") else { return Vec::new() };
-    tree.nodes()
-        .filter(|node| is_set(*node, "cpuset.cpus"))
-        .filter_map(|node| {
-            let above = node.parent()?;
-            let (own, there) = (node.text("cpuset.cpus")?, above.text("cpuset.cpus.effective")?);
-            let (asked, available) = (ranges(own)?, ranges(there)?);
-            // The kernel takes the CPUs of a valid partition away from the group above, and the partition has them.
-            let held = node.text("cpuset.cpus.effective").and_then(ranges).unwrap_or_default();
-            let meets = |one: &(u64, u64)| {
-                let mut all = available.iter().chain(&held);
-                all.any(|other| one.0 <= other.1 && other.0 <= one.1)
-            };
-            let sentence = format!(
-                "cpuset.cpus {own} has no CPU in common with {} ({there}): it runs on all of those",
-                above.path()
-            );
-            (!asked.iter().any(meets)).then(|| {
-                Found::new(node, &["cpuset.cpus"], sentence)
-                    .and(above.reading("cpuset.cpus.effective"))
-            })
-        })
-        .collect()
+fn empty(_: &Host, node: Node) -> Option<Found> {
+    const EFFECTIVE: &str = "cpuset.cpus.effective";
+    let above = node.parent()?;
+    let (own, there) = (node.text("cpuset.cpus")?, above.text(EFFECTIVE)?);
+    let (asked, mut available) = (ranges(own)?, ranges(there)?);
+    // The kernel takes the CPUs of a valid partition away from the group above, and the partition has them.
+    available.extend(node.text(EFFECTIVE).and_then(ranges).unwrap_or_default());
+    let meets =
+        |one: &(u64, u64)| available.iter().any(|other| one.0 <= other.1 && other.0 <= one.1);
+    let sentence = format!(
+        "cpuset.cpus {own} has no CPU in common with {} ({there}): it runs on all of those",
+        above.path()
+    );
+    (node.is_set("cpuset.cpus") && !asked.iter().any(meets))
+        .then(|| Found::new(node, &["cpuset.cpus"], sentence).and(above.reading(EFFECTIVE)))
 }
 
-fn ranges(list: &str) -> Option<Vec<(u64, u64)>> {
-    let one = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some((first.parse().ok()?, last.parse().ok()?))
-    };
-    list.trim().split(',').map(one).collect()
-}
-
-fn invalid(host: &Host) -> Vec<Found> {
+fn invalid(_: &Host, node: Node) -> Option<Found> {
     const FILE: &str = "cpuset.cpus.partition";
-    let Some(tree) = host.v2_of("cpuset") else { return Vec::new() };
-    tree.nodes()
-        .filter_map(|node| {
-            let text = node.text(FILE)?;
-            let reason = text.split_once("invalid")?.1.trim().trim_matches(['(', ')']).to_owned();
-            let because = if reason.is_empty() { reason } else { format!(": {reason}") };
-            let sentence = format!("its partition is invalid{because}; its CPUs are not its own");
-            Some(Found::new(node, &[FILE], sentence))
-        })
-        .collect()
+    let reason = node.text(FILE)?.split_once("invalid")?.1.trim().trim_matches(['(', ')']);
+    let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    let sentence = format!("its partition is invalid{because}; its CPUs are not its own");
+    Some(Found::new(node, &[FILE], sentence))
 }
 
 #[cfg(test)]

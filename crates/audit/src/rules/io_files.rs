@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use assay_knob::field;
+
 use crate::finding::Class;
-use crate::rule::{Found, Host, Rule};
-use crate::settings::is_set;
+use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::tree::Node;
-use crate::value::{device_lines, field};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -17,7 +17,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "the kernel accepts the target and never acts on it",
         remedy: "set the target for the disk below",
         source: "block/blk-iolatency.c; rq_qos hooks only in block/blk-mq.c; drivers/md/dm-mpath.c (DM_TYPE_REQUEST_BASED)",
-        find: latency_stacked,
+        find: Find::Each(Scope::V2Of("io"), latency_stacked),
     },
     Rule {
         code: "A-LATENCY-ALONE",
@@ -27,7 +27,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "a target holds back siblings with a higher one, and there is none",
         remedy: "set the target where the competitors are, on a group above",
         source: "block/blk-iolatency.c; cgroup-v2.rst, \"IO Latency\"",
-        find: latency_alone,
+        find: Find::Host(latency_alone),
     },
     Rule {
         code: "A-FLAT-V1",
@@ -37,7 +37,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "throttling on v1 binds a group's own processes and is not inherited",
         remedy: "set the limit on the groups below",
         source: "block/blk-throttle.c (throtl_pd_init: parent_sq only on cgroup2)",
-        find: flat_v1,
+        find: Find::Each(Scope::V1Of("io"), flat),
     },
     Rule {
         code: "A-IO-NO-MEMORY",
@@ -47,7 +47,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "buffered writes are charged to the nearest group above that has memory, and to its settings of I/O",
         remedy: "enable memory beside io: echo +memory > cgroup.subtree_control of the parent",
         source: "cgroup-v2.rst, \"Writeback\"",
-        find: io_without_memory,
+        find: Find::Each(Scope::V2Of("io"), io_without_memory),
     },
 ];
 
@@ -58,22 +58,16 @@ const THROTTLE: [&str; 4] = [
     "blkio.throttle.write_iops_device",
 ];
 
-fn latency_stacked(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("io") else { return Vec::new() };
-    tree.nodes()
-        .filter_map(|node| {
-            let devices = device_lines(node.text("io.latency")?);
-            let mut disks = devices.filter_map(|(device, _)| host.disk(device));
-            let disk = disks.find(|disk| disk.is_stacked())?;
-            let sentence = format!("io.latency on {} is accepted and does nothing", disk.name);
-            Some(Found::new(node, &["io.latency"], sentence).and(disk.slaves_reading()))
-        })
-        .collect()
+fn latency_stacked(host: &Host, node: Node) -> Option<Found> {
+    let devices = node.device_lines("io.latency");
+    let mut disks = devices.filter_map(|(device, _)| host.disk(device));
+    let disk = disks.find(|disk| disk.is_stacked())?;
+    let sentence = format!("io.latency on {} is accepted and does nothing", disk.name);
+    Some(Found::new(node, &["io.latency"], sentence).and(disk.slaves_reading()))
 }
 
 fn latency_alone(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("io") else { return Vec::new() };
-    let levels = tree.nodes().map(|node| (node, Targets::below(node)));
+    let levels = host.groups(Scope::V2Of("io")).map(|node| (node, Targets::below(node)));
     levels
         .flat_map(|(node, targets)| {
             node.children().filter_map(|child| targets.alone(child)).collect::<Vec<_>>()
@@ -103,7 +97,7 @@ impl<'h> Targets<'h> {
 
     /// A group whose target holds back none of its siblings: each that is busy has one for the device, and no higher one.
     fn alone(&self, node: Node) -> Option<Found> {
-        let (device, _) = device_lines(node.text("io.latency")?).next()?;
+        let (device, _) = node.device_lines("io.latency").next()?;
         let own = *targets(node).get(device)?;
         let (number, highest) = self.by_device.get(device).copied().unwrap_or_default();
         if number < self.busy || highest > own {
@@ -118,19 +112,14 @@ impl<'h> Targets<'h> {
 
 /// The targets of a group by device.
 fn targets(node: Node<'_>) -> HashMap<&str, u64> {
-    let lines = node.text("io.latency").into_iter().flat_map(device_lines);
+    let lines = node.device_lines("io.latency");
     let targets =
         lines.filter_map(|(device, line)| Some((device, field(line, "target")?.parse().ok()?)));
     targets.collect()
 }
 
-fn flat_v1(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v1_of("io") else { return Vec::new() };
-    tree.nodes().filter_map(flat).collect()
-}
-
-fn flat(node: Node) -> Option<Found> {
-    let file = THROTTLE.into_iter().find(|file| is_set(node, file))?;
+fn flat(_: &Host, node: Node) -> Option<Found> {
+    let file = node.first_set(&THROTTLE)?;
     let below = node.children().filter(|child| child.threads_below().is_some_and(|all| all > 0));
     let count = below.count();
     if node.threads()? > 0 || count == 0 {
@@ -142,27 +131,14 @@ fn flat(node: Node) -> Option<Found> {
     Some(Found::new(node, &[file, "tasks"], sentence))
 }
 
-fn io_without_memory(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("io").filter(|tree| tree.serves("memory")) else {
-        return Vec::new();
-    };
-    tree.nodes()
-        .filter_map(|node| {
-            const FILES: [&str; 3] = ["io.max", "io.weight", "io.bfq.weight"];
-            let file = FILES.into_iter().find(|file| is_set(node, file))?;
-            let above = node.parent()?;
-            let enabled = above.text("cgroup.subtree_control")?;
-            let has = |name: &str| enabled.split_whitespace().any(|word| word == name);
-            if !has("io") || has("memory") {
-                return None;
-            }
-            let sentence = format!(
-                "buffered writes are charged to {}: memory is not enabled beside io",
-                above.path()
-            );
-            Some(Found::new(node, &[file], sentence).and(above.reading("cgroup.subtree_control")))
-        })
-        .collect()
+fn io_without_memory(_: &Host, node: Node) -> Option<Found> {
+    const ENABLED: &str = "cgroup.subtree_control";
+    let file = node.first_set(&["io.max", "io.weight", "io.bfq.weight"])?;
+    let above = node.parent().filter(|_| node.tree.serves("memory"))?;
+    let sentence =
+        format!("buffered writes are charged to {}: memory is not enabled beside io", above.path());
+    (above.lists(ENABLED, "io")? && !above.lists(ENABLED, "memory")?)
+        .then(|| Found::new(node, &[file], sentence).and(above.reading(ENABLED)))
 }
 
 #[cfg(test)]

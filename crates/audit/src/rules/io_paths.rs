@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use assay_knob::field;
+
 use crate::finding::Class;
-use crate::rule::{Found, Host, Rule};
-use crate::settings::is_set;
+use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::snapshot::Disk;
-use crate::tree::{Node, Tree};
-use crate::value::{device_lines, field};
+use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -22,7 +22,7 @@ pub(super) static RULES: &[Rule] = &[
                   (`dmsetup table`) issues them as the writer",
         remedy: "set the limit for the upper device: io.max acts on stacked devices too",
         source: "drivers/md/dm-crypt.c (kcryptd_queue_crypt, DM_CRYPT_NO_WRITE_WORKQUEUE); drivers/md/raid5.c; block/blk-core.c (submit_bio_noacct)",
-        find: lost_in_a_stack,
+        find: Find::Each(Scope::V2Of("io"), lost),
     },
     Rule {
         code: "A-BUFFERED-V1",
@@ -32,7 +32,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "only direct and synchronous writes are limited; buffered ones are issued by the kernel as the root group",
         remedy: "limit them on cgroup2, or write with O_DIRECT",
         source: "cgroup-v1/blkio-controller.rst, \"Known Issues\"; block/blk-cgroup.c",
-        find: buffered_on_v1,
+        find: Find::Each(Scope::V1Of("io"), buffered_on_v1),
     },
     Rule {
         code: "A-FS-NO-CGWB",
@@ -45,7 +45,7 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "write with O_DIRECT, or use one of these file systems",
         source: "cgroup-v2.rst, \"Writeback\" (Filesystem Support for Writeback); fs/ext4/super.c (SB_I_CGROUPWB, not with data=journal; also \
                  serves ext3)",
-        find: without_attribution,
+        find: Find::Host(without_attribution),
     },
 ];
 
@@ -60,16 +60,11 @@ const ATTRIBUTING: [&str; 6] = ["ext2", "ext3", "ext4", "btrfs", "f2fs", "xfs"];
 
 /// Disks for which `io.max` limits writes.
 fn limited<'h>(host: &'h Host, node: Node<'h>) -> impl Iterator<Item = &'h Disk> {
-    let lines = node.text("io.max").into_iter().flat_map(device_lines);
+    let lines = node.device_lines("io.max");
     let limits_writes = |line: &str| {
         OF_WRITES.iter().any(|key| field(line, key).is_some_and(|value| value != "max"))
     };
     lines.filter(move |(_, line)| limits_writes(line)).filter_map(|(device, _)| host.disk(device))
-}
-
-fn lost_in_a_stack(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("io") else { return Vec::new() };
-    tree.nodes().filter_map(|node| lost(host, node)).collect()
 }
 
 fn lost(host: &Host, node: Node) -> Option<Found> {
@@ -94,26 +89,17 @@ fn lost(host: &Host, node: Node) -> Option<Found> {
     Some(found.and_all(used.reading.clone()))
 }
 
-fn buffered_on_v1(host: &Host) -> Vec<Found> {
-    const FILES: [&str; 2] =
-        ["blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device"];
-    let Some(tree) = host.v1_of("io") else { return Vec::new() };
-    let nodes = Tree::nodes(tree).filter(|node| node.threads().is_some_and(|own| own > 0));
-    nodes
-        .filter_map(|node| {
-            let file = FILES.into_iter().find(|file| is_set(node, file))?;
-            let sentence = format!(
-                "{file} binds direct writes only: buffered ones are issued as the root group's"
-            );
-            Some(Found::new(node, &[file], sentence))
-        })
-        .collect()
+fn buffered_on_v1(_: &Host, node: Node) -> Option<Found> {
+    let file =
+        node.first_set(&["blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device"])?;
+    let sentence =
+        format!("{file} binds direct writes only: buffered ones are issued as the root group's");
+    (node.threads()? > 0).then(|| Found::new(node, &[file], sentence))
 }
 
 fn without_attribution(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("io") else { return Vec::new() };
     let attributing = attributing(host);
-    tree.nodes()
+    host.groups(Scope::V2Of("io"))
         .filter_map(|node| {
             let (disk, kind) = limited(host, node)
                 .filter(|disk| !attributing.contains(disk.name.as_str()) && !is_for_boot(disk))

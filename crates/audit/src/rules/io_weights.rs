@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use crate::devices::{MOST_NAMED, names, with_schedulers};
+use crate::disks::COSTS;
+use crate::disks::{MOST_NAMED, names, with_schedulers};
 use crate::finding::{Class, Reading};
-use crate::places::COSTS;
-use crate::rule::{Found, Host, Rule};
-use crate::settings::is_set;
+use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::snapshot::Disk;
-use crate::tree::{Node, Tree};
+use crate::tree::Node;
 
 const BFQ_FILES: [&str; 3] = ["io.bfq.weight", "blkio.bfq.weight", "blkio.bfq.weight_device"];
 
@@ -23,7 +22,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "only the scheduler bfq reads this weight",
         remedy: "echo bfq > /sys/block/DISK/queue/scheduler, or divide the disk by io.cost on v2",
         source: "block/bfq-cgroup.c; Documentation/block/bfq-iosched.rst",
-        find: scheduler,
+        find: Find::Host(scheduler),
     },
     Rule {
         code: "A-IOCOST-OFF",
@@ -35,7 +34,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "`io.weight` is read by io.cost alone, which is off for this disk",
         remedy: "echo 'MAJOR:MINOR enable=1' > io.cost.qos of the root, after `io.cost.model` was measured",
         source: "block/blk-iocost.c (ioc_rqos_throttle); cgroup-v2.rst, \"IO Interface Files\"",
-        find: iocost_off,
+        find: Find::Host(iocost_off),
     },
     Rule {
         code: "A-WRONG-FILE",
@@ -46,7 +45,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "the weight stands in the file that nobody reads for this disk",
         remedy: "write the weight into the other file too, as systemd does",
         source: "block/bfq-cgroup.c, block/blk-iocost.c; runc writes io.bfq.weight as soon as bfq is loaded",
-        find: wrong_file,
+        find: Find::Each(Scope::V2Of("io"), wrong_file),
     },
     Rule {
         code: "A-STACKED",
@@ -57,21 +56,12 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "weights act on queues of requests: on the disks below such a device, and not on the device itself",
         remedy: "set the scheduler or io.cost of the disks below",
         source: "block/blk-mq.c: only queues of requests have schedulers and rq_qos; drivers/md/dm-mpath.c (DM_TYPE_REQUEST_BASED)",
-        find: stacked,
+        find: Find::Each(Scope::Of("io"), stacked),
     },
 ];
 
-/// The file of bfq's weight that a group has set.
-fn bfq_file<'f>(node: Node) -> Option<&'f str> {
-    BFQ_FILES.into_iter().find(|file| is_set(node, file))
-}
-
 fn is_bfq(disk: &&Disk) -> bool {
     disk.scheduler() == Some("bfq")
-}
-
-fn nodes<'h>(host: &'h Host) -> impl Iterator<Item = Node<'h>> {
-    host.tree_of("io").into_iter().flat_map(Tree::nodes)
 }
 
 /// Devices that are used directly, not below another that is used too: the bottom of a stack, or the disk with the
@@ -94,8 +84,8 @@ fn scheduler(host: &Host) -> Vec<Found> {
     // Where the disks of a group are not known, it is certain only if no disk is under bfq.
     let has_none = !host.usable().any(|disk| is_bfq(&disk));
     let nowhere = Some(host.schedulers()).filter(|disks| has_none && !disks.is_empty());
-    let find = |node| no_bfq(host, node, bfq_file(node)?, nowhere.as_ref());
-    nodes(host).filter_map(find).collect()
+    let find = |node: Node| no_bfq(host, node, node.first_set(&BFQ_FILES)?, nowhere.as_ref());
+    host.groups(Scope::Of("io")).filter_map(find).collect()
 }
 
 fn no_bfq(host: &Host, node: Node, file: &str, nowhere: Option<&Rc<[Reading]>>) -> Option<Found> {
@@ -107,7 +97,7 @@ fn no_bfq(host: &Host, node: Node, file: &str, nowhere: Option<&Rc<[Reading]>>) 
         return Some(Found::new(node, &[file], sentence).and_shared(schedulers));
     }
     // Where io.cost cannot be seen, it may read the other file.
-    let is_read_elsewhere = |disk: &Disk| !host.has_no_iocost(disk) && is_set(node, "io.weight");
+    let is_read_elsewhere = |disk: &Disk| !host.has_no_iocost(disk) && node.is_set("io.weight");
     let is_dead =
         |disk: &&Disk| !is_bfq(disk) && host.iocost(disk).is_none() && !is_read_elsewhere(disk);
     let dead: Vec<&Disk> = plain(host, &used.disks).into_iter().filter(is_dead).collect();
@@ -129,7 +119,8 @@ fn iocost_off(host: &Host) -> Vec<Found> {
     let usable: Vec<&Disk> = host.usable().collect();
     // Without knowing the disks, one that obeys may be the one that matters.
     let nowhere = usable.iter().all(|disk| is_undivided(host, disk)).then_some(&usable[..]);
-    let set = nodes(host).filter(|node| is_set(*node, "io.weight") && bfq_file(*node).is_none());
+    let is_set = |node: &Node| node.is_set("io.weight") && node.first_set(&BFQ_FILES).is_none();
+    let set = host.groups(Scope::Of("io")).filter(is_set);
     set.filter_map(|node| no_iocost(host, node, nowhere)).collect()
 }
 
@@ -147,16 +138,8 @@ fn no_iocost(host: &Host, node: Node, nowhere: Option<&[&Disk]>) -> Option<Found
     Some(Found::new(node, &["io.weight"], sentence).and_all(used.reading).and(off))
 }
 
-fn wrong_file(host: &Host) -> Vec<Found> {
-    host.v2_of("io")
-        .into_iter()
-        .flat_map(Tree::nodes)
-        .filter_map(|node| wrong(host, node))
-        .collect()
-}
-
-fn wrong(host: &Host, node: Node) -> Option<Found> {
-    let (for_bfq, for_iocost) = (is_set(node, "io.bfq.weight"), is_set(node, "io.weight"));
+fn wrong_file(host: &Host, node: Node) -> Option<Found> {
+    let (for_bfq, for_iocost) = (node.is_set("io.bfq.weight"), node.is_set("io.weight"));
     if for_bfq == for_iocost {
         return None;
     }
@@ -180,12 +163,8 @@ fn wrong(host: &Host, node: Node) -> Option<Found> {
     Some(Found::new(node, &[file, other], sentence).and(by))
 }
 
-fn stacked(host: &Host) -> Vec<Found> {
-    nodes(host).filter_map(|node| on_stack(host, node)).collect()
-}
-
-fn on_stack(host: &Host, node: Node) -> Option<Found> {
-    let file = bfq_file(node).or_else(|| is_set(node, "io.weight").then_some("io.weight"))?;
+fn stacked(host: &Host, node: Node) -> Option<Found> {
+    let file = node.first_set(&BFQ_FILES).or_else(|| node.first_set(&["io.weight"]))?;
     let used = host.used(node);
     let is_dead = |disk: &&Disk| is_undivided(host, disk);
     let (top, dead) = used.disks.iter().filter(|disk| disk.is_stacked()).find_map(|top| {

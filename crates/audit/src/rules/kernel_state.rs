@@ -4,11 +4,8 @@ use std::rc::Rc;
 
 use crate::finding::{Class, Reading};
 use crate::known::REWEIGHT;
-use crate::rule::{Found, Host, Rule};
-use crate::rules::{allowed_cpus, count};
-use crate::settings::settings;
-use crate::tree::Node;
-use crate::worth;
+use crate::rule::{Find, Found, Host, Rule, Scope};
+use crate::tree::{Node, cpu_count};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -21,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[
                   either: scx_lavd has quotas (`cpu.max`, Linux 6.17) and no weights",
         remedy: "load a scheduler with cgroup_set_weight (scx_flatcg, scx_flash), or none",
         source: "kernel/sched/ext.c (ops.cgroup_set_weight, ops.cgroup_set_bandwidth); sched-ext/scx#3549, #800",
-        find: sched_ext,
+        find: Find::Host(sched_ext),
     },
     Rule {
         code: "A-KERNEL-REWEIGHT",
@@ -34,7 +31,7 @@ pub(super) static RULES: &[Rule] = &[
                   without any CPU for seconds, whatever the weights",
         remedy: "Linux 6.18.45 or 7.1; until then keep such a group on one CPU (cpuset), or give it a group for each CPU",
         source: "introduced by 6d71a9c61604, reverted by 101f3498b4bd; fcvm#940; docs/findings/wakeup-storm.md",
-        find: reweight,
+        find: Find::Host(reweight),
     },
 ];
 
@@ -52,14 +49,13 @@ fn sched_ext(host: &Host) -> Vec<Found> {
     if WITH_WEIGHTS.iter().any(|known| name.contains(known)) {
         return Vec::new();
     }
-    let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
     let readings: Rc<[Reading]> =
         [STATE, ALL, NAME].map(|file| Reading::new(file, host.file(file).unwrap_or(""))).into();
     // Names of schedulers have at most 128 bytes (SCX_OPS_NAME_LEN), those of a made-up snapshot have more.
     let name: String = name.chars().take(128).collect();
-    tree.nodes()
+    host.groups(Scope::Of("cpu"))
         .filter_map(|node| {
-            let file = settings(node).find(|file| ["cpu.weight", "cpu.shares"].contains(file))?;
+            let file = node.first_set(&["cpu.weight", "cpu.shares"])?;
             let sentence = format!(
                 "{file} is ignored: the loaded scheduler, {name}, takes no weights of groups"
             );
@@ -72,9 +68,10 @@ fn reweight(host: &Host) -> Vec<Found> {
     let machine = &host.snapshot.machine;
     let Some(reading) = REWEIGHT.reading(machine) else { return Vec::new() };
     let release = machine.kernel.value().map_or("", String::as_str);
-    let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
-    let mut able = tree.nodes().filter(|node| !node.is_top() && may_storm(host, *node));
-    let (Some(first), Some(top)) = (able.next(), tree.top()) else { return Vec::new() };
+    let mut nodes = host.groups(Scope::Of("cpu"));
+    let Some(top) = nodes.next() else { return Vec::new() };
+    let mut able = nodes.filter(|node| !node.is_top() && may_storm(host, *node));
+    let Some(first) = able.next() else { return Vec::new() };
     let sentence = format!(
         "on Linux {release} a group whose threads wake each other very often on two CPUs can starve the others whatever the \
          weights; {} groups have threads and CPUs for it, {} is the first",
@@ -87,15 +84,15 @@ fn reweight(host: &Host) -> Vec<Found> {
 /// Whether a group has a weight, which the kernel divides among several CPUs. What is unknown may be.
 fn may_storm(host: &Host, node: Node) -> bool {
     let is_many = |number: Option<u64>| number.is_none_or(|number| number >= 2);
-    worth::shares(node).is_some() && is_many(node.threads_below()) && is_many(cpus_of(host, node))
+    node.cpu_shares().is_some() && is_many(node.threads_below()) && is_many(cpus_of(host, node))
 }
 
 /// The CPUs on which a group may run: on v1 by the group of the same path in the hierarchy of cpuset.
 fn cpus_of(host: &Host, node: Node) -> Option<u64> {
     let in_cpuset = host.tree_of("cpuset").and_then(|tree| tree.node(node.path()));
     let own = in_cpuset.unwrap_or(node);
-    let nearest = std::iter::once(own).chain(own.ancestors()).find_map(allowed_cpus);
-    let online = || count(host.snapshot.machine.cpus.value()?);
+    let nearest = own.with_ancestors().find_map(Node::allowed_cpus);
+    let online = || cpu_count(host.snapshot.machine.cpus.value()?);
     nearest.map(|(number, _)| number).or_else(online)
 }
 

@@ -5,10 +5,9 @@ use std::rc::Rc;
 use assay_facts::Available;
 
 use crate::finding::{Class, Reading};
-use crate::rule::{Found, Host, Rule};
+use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::rules::protection::amount;
 use crate::rules::translated::{is_container_of_pod, is_pod};
-use crate::settings::is_set;
 use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[Rule {
@@ -23,7 +22,7 @@ pub(super) static RULES: &[Rule] = &[Rule {
     remedy: "start the pod anew, or resize it; if the value comes back, something else than the kubelet writes it \
              (`assay audit --watch`)",
     source: "kubernetes pkg/kubelet/cm (KEP-2570), test/e2e_node/memory_qos_test.go",
-    find: stale,
+    find: Find::Host(stale),
 }];
 
 /// The gate, and two that turn on others.
@@ -34,7 +33,7 @@ const POLICY: &str = "memoryReservationPolicy";
 
 fn stale(host: &Host) -> Vec<Found> {
     let kubelet = host.snapshot.kubelet.as_ref().and_then(Available::value);
-    let (Some(kubelet), Some(tree)) = (kubelet, host.v2_of("memory")) else { return Vec::new() };
+    let Some(kubelet) = kubelet else { return Vec::new() };
     let said = |key: &str| kubelet.settings.get(key).map(String::as_str);
     // Before 1.37 the kubelet has other defaults where the gate is on.
     let Some([own, alpha, beta]) = gates(&said) else { return Vec::new() };
@@ -57,7 +56,8 @@ fn stale(host: &Host) -> Vec<Found> {
         let why = because(POLICY);
         asks_not.extend(["memory.min", "memory.low"].map(|file| (file, Rc::clone(&why))));
     }
-    let pods = tree.nodes().filter(|node| is_pod(*node) || is_container_of_pod(*node));
+    let nodes = host.groups(Scope::V2Of("memory"));
+    let pods = nodes.filter(|node| is_pod(*node) || is_container_of_pod(*node));
     pods.flat_map(|node| asks_not.iter().filter_map(move |(file, why)| left_over(node, file, why)))
         .collect()
 }
@@ -77,7 +77,7 @@ fn gates<'s>(said: &impl Fn(&str) -> Option<&'s str>) -> Option<[Option<bool>; 3
 }
 
 fn left_over(node: Node, file: &str, why: &Rc<[Reading]>) -> Option<Found> {
-    if !is_set(node, file) {
+    if !node.is_set(file) {
         return None;
     }
     let sentence = format!(

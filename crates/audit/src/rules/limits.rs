@@ -1,11 +1,11 @@
 //! Limits that others reach first: groups above, or the machine.
 
+use assay_knob::bandwidth;
+
 use crate::finding::{Class, Reading};
-use crate::rule::{Found, Host, Rule};
+use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::rules::protection::amount;
-use crate::settings::is_set;
-use crate::tree::Node;
-use crate::value::{Bound, bandwidth, bound};
+use crate::tree::{Node, cpu_count};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -21,7 +21,7 @@ pub(super) static RULES: &[Rule] = &[
         source: "mm/page_counter.c (page_counter_try_charge); kernel/cgroup/pids.c (pids_try_charge); kernel/sched/core.c \
                  (tg_cfs_schedulable_down); kernel/sched/fair.c (init_cfs_bandwidth: periods begin at random offsets); mm/memcontrol.c of 5.10 \
                  (mem_cgroup_css_alloc: counters have a parent where use_hierarchy is on); cgroup-v2.rst, \"Limits\"",
-        find: above_ancestor,
+        find: Find::Host(above_ancestor),
     },
     Rule {
         code: "A-ABOVE-HOST",
@@ -33,7 +33,7 @@ pub(super) static RULES: &[Rule] = &[
                   CPUs where the group does not run",
         remedy: "lower it, or remove it to say that there is none",
         source: "cgroup-v2.rst, \"Limits\"; scheduler/sched-bwc.rst, \"CFS Bandwidth Quota Caveats\"",
-        find: above_host,
+        find: Find::Host(above_host),
     },
 ];
 
@@ -47,25 +47,18 @@ const NUMBERS: [(&str, &str); 4] = [
 fn above_ancestor(host: &Host) -> Vec<Found> {
     let mut found = Vec::new();
     for (controller, file) in NUMBERS {
-        let Some(tree) = host.tree_of(controller) else { continue };
-        found.extend(tree.nodes().filter_map(|node| number_above(node, file)));
+        let nodes = host.groups(Scope::Of(controller));
+        found.extend(nodes.filter_map(|node| number_above(node, file)));
     }
-    if let Some(tree) = host.v2_of("cpu") {
-        found.extend(tree.nodes().filter_map(quota_above));
-    }
+    found.extend(host.groups(Scope::V2Of("cpu")).filter_map(quota_above));
     found
 }
 
-/// The number in a file of limits; none where it says that there is no limit.
-pub(crate) fn limit_of(node: Node, file: &str) -> Option<u64> {
-    node.text(file).and_then(bound).and_then(Bound::at)
-}
-
 fn number_above(node: Node, file: &str) -> Option<Found> {
-    let own = limit_of(node, file)?;
+    let own = node.limit(file)?;
     let nests = |above: &Node| !file.starts_with("memory.") || above.has_hierarchy();
     let nested = node.ancestors().take_while(nests);
-    let limits = nested.filter_map(|above| Some((limit_of(above, file)?, above)));
+    let limits = nested.filter_map(|above| Some((above.limit(file)?, above)));
     let (tightest, above) = limits.min_by_key(|(limit, _)| *limit)?;
     let shown = |number: u64| match file {
         "pids.max" => number.to_string(),
@@ -80,27 +73,15 @@ fn number_above(node: Node, file: &str) -> Option<Found> {
     (own > tightest).then(|| Found::new(node, &[file], sentence).and(above.reading(file)))
 }
 
-/// CPUs that a group may use by its own quota.
-pub(crate) fn own_cpus(node: Node) -> Option<f64> {
-    let (quota, period) = match node.text("cpu.max") {
-        Some(text) => bandwidth(text)?,
-        None => {
-            let quota = node.text("cpu.cfs_quota_us").and_then(bound)?.at();
-            (quota, node.number("cpu.cfs_period_us").filter(|period| *period > 0)?)
-        }
-    };
-    Some(quota? as f64 / period as f64)
-}
-
 fn quota_above(node: Node) -> Option<Found> {
     let (quota, period) = bandwidth(node.text("cpu.max")?)?;
     let most = node.ancestors().filter_map(|above| Some((most_in(period, above)?, above)));
     let (most, above) = most.min_by_key(|(most, _)| *most)?;
     let sentence = format!(
         "cpu.max ({} CPUs) has no effect: {} above it has {}",
-        cpus(own_cpus(node)?),
+        cpus(node.quota()?.1),
         above.path(),
-        cpus(own_cpus(above)?)
+        cpus(above.quota()?.1)
     );
     (quota? >= most).then(|| Found::new(node, &["cpu.max"], sentence).and(above.reading("cpu.max")))
 }
@@ -113,53 +94,29 @@ fn most_in(time: u64, node: Node) -> Option<u64> {
 }
 
 fn above_host(host: &Host) -> Vec<Found> {
-    let mut found = Vec::new();
-    if let Some(tree) = host.tree_of("cpu") {
-        found.extend(tree.nodes().filter_map(|node| more_than_the_cpus(host, node)));
-    }
-    if let Some(tree) = host.tree_of("memory") {
-        found.extend(tree.nodes().filter_map(|node| more_than_the_memory(host, node)));
-    }
-    found
+    let cpus = host.groups(Scope::Of("cpu"));
+    let cpus = cpus.filter_map(|node| more_than_the_cpus(host, node));
+    let memory = host.groups(Scope::Of("memory"));
+    cpus.chain(memory.filter_map(|node| more_than_the_memory(host, node))).collect()
 }
 
 fn more_than_the_cpus(host: &Host, node: Node) -> Option<Found> {
-    let own = own_cpus(node)?;
-    let file =
-        ["cpu.max", "cpu.cfs_quota_us"].into_iter().find(|file| node.text(file).is_some())?;
+    let (file, own) = node.quota()?;
     let online = || {
         let text = host.snapshot.machine.cpus.value()?;
-        Some((count(text)?, Reading::new("/sys/devices/system/cpu/online", text)))
+        Some((cpu_count(text)?, Reading::new("/sys/devices/system/cpu/online", text)))
     };
-    let nearest = std::iter::once(node).chain(node.ancestors()).find_map(allowed_cpus);
+    let nearest = node.with_ancestors().find_map(Node::allowed_cpus);
     let (number, reading) = nearest.or_else(online)?;
     let sentence =
         format!("{file} ({} CPUs) has no effect: the group may run on {number}", cpus(own));
     (own > number as f64).then(|| Found::new(node, &[file], sentence).and(reading))
 }
 
-/// The number of CPUs on which a group may run, if it says so itself.
-pub(crate) fn allowed_cpus(node: Node) -> Option<(u64, Reading)> {
-    let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"].into_iter();
-    files.filter_map(|file| Some((count(node.text(file)?)?, node.reading(file)))).next()
-}
-
-/// The number of CPUs in a list such as `0-3,8`.
-pub(crate) fn count(list: &str) -> Option<u64> {
-    let mut sum: u64 = 0;
-    for part in list.trim().split(',').filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
-        sum = sum.checked_add(last.checked_sub(first)?.checked_add(1)?)?;
-    }
-    (sum > 0).then_some(sum)
-}
-
 fn more_than_the_memory(host: &Host, node: Node) -> Option<Found> {
     let memory = *host.snapshot.machine.memory.value()?;
-    let file =
-        ["memory.max", "memory.limit_in_bytes"].into_iter().find(|file| is_set(node, file))?;
-    let own = limit_of(node, file)?;
+    let file = node.first_set(&["memory.max", "memory.limit_in_bytes"])?;
+    let own = node.limit(file)?;
     let sentence =
         format!("{file} {} has no effect: the machine has {}", amount(own), amount(memory));
     let reading = Reading::new("/proc/meminfo", format!("MemTotal: {} kB", memory / 1024));
@@ -176,7 +133,6 @@ pub(crate) fn cpus(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fake::Fake;
 
     fn below(file: &str, above: &str, own: &str) -> Fake {
@@ -247,14 +203,6 @@ mod tests {
         let memory = |bytes: &str| Fake::v2().group("/g", &[("memory.max", bytes)]);
         assert!(memory("34359738368").only("A-ABOVE-HOST").sentence.contains("has 16 GiB"));
         memory("8589934592").silent("A-ABOVE-HOST");
-    }
-
-    #[test]
-    fn lists_of_cpus_are_counted() {
-        assert_eq!(
-            (count("0-3,8"), count(""), count("3-1"), count("x")),
-            (Some(5), None, None, None)
-        );
     }
 
     /// As under lxcfs, which shows the limit of the container as the memory of the machine.

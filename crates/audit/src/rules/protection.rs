@@ -4,10 +4,8 @@ use assay_units::Bytes;
 
 use crate::finding::Class;
 use crate::protection::{of_tree, set};
-use crate::rule::{Found, Host, Rule};
-use crate::settings::is_set;
+use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::tree::Node;
-use crate::value::{Bound, bound};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -19,7 +17,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "a group is protected at most as much as every group above it",
         remedy: "set the sum of what is below on every group above, as the kubelet does since July 2026",
         source: "mm/page_counter.c (effective_protection); kubernetes#140267",
-        find: ancestor,
+        find: Find::Host(ancestor),
     },
     Rule {
         code: "A-OVERCOMMIT",
@@ -30,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "each gets a part of the parent's protection in proportion to what it claims",
         remedy: "raise the parent's value to the sum, or lower those of the siblings",
         source: "mm/page_counter.c (effective_protection); cgroup-v2.rst, \"memory.low\"",
-        find: overcommitted,
+        find: Find::Host(overcommitted),
     },
     Rule {
         code: "A-CROSSED",
@@ -40,7 +38,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "`memory.max` is reached first, and `memory.high` never",
         remedy: "lower memory.high below memory.max",
         source: "cgroup-v2.rst, \"Memory Interface Files\"",
-        find: high_above_max,
+        find: Find::Each(Scope::V2Of("memory"), never_high),
     },
     Rule {
         code: "A-FLOOR-CAPPED",
@@ -50,7 +48,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "the group can never use as much: all that it has is protected, and what the number has beyond the limit means nothing",
         remedy: "none needed; `max` says the same without a number",
         source: "mm/page_counter.c (effective_protection: the lesser of use and protection counts)",
-        find: capped,
+        find: Find::Each(Scope::V2Of("memory"), floor_above_limit),
     },
 ];
 
@@ -68,8 +66,7 @@ fn ancestor(host: &Host) -> Vec<Found> {
 
 /// With `memory_recursiveprot` a group whose file says 0 may have a part of what its parent leaves unclaimed.
 fn has_none(node: Node, file: &str, effective: &[Option<u64>]) -> bool {
-    let options = &node.tree.hierarchy.options;
-    let is_recursive = options.iter().any(|option| option == "memory_recursiveprot");
+    let is_recursive = node.tree.has_option("memory_recursiveprot");
     set(node, file) == Some(0) && (!is_recursive || effective[node.index()] == Some(0))
 }
 
@@ -81,7 +78,7 @@ fn cancelled(node: Node, file: &str, effective: &[Option<u64>]) -> Option<Found>
     let limited = node
         .ancestors()
         .take(up_to + 1)
-        .find(|group| ["memory.max", "memory.high"].iter().any(|name| is_set(*group, name)));
+        .find(|group| group.first_set(&["memory.max", "memory.high"]).is_some());
     let except = limited.map_or_else(String::new, |group| {
         format!("; it acts only while {} is at its own limit", group.path())
     });
@@ -125,30 +122,20 @@ fn shared(node: Node, file: &str, effective: u64) -> Option<Found> {
     Some(Found::new(node, &files, sentence).and(parent.reading(file)))
 }
 
-fn high_above_max(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
-    tree.nodes().filter_map(never_high).collect()
-}
-
-fn never_high(node: Node) -> Option<Found> {
-    let (high, max) = (limit_of(node, "memory.high")?, limit_of(node, "memory.max")?);
+fn never_high(_: &Host, node: Node) -> Option<Found> {
+    let (high, max) = (node.limit("memory.high")?, node.limit("memory.max")?);
     let sentence =
         format!("memory.high {} is never reached: memory.max is {}", amount(high), amount(max));
     (high >= max).then(|| Found::new(node, &["memory.high", "memory.max"], sentence))
 }
 
-fn capped(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
-    tree.nodes().filter_map(floor_above_limit).collect()
-}
-
 /// A limit of the group or of one above that is lower than its protection. `max` is no number: it means the whole group.
-fn floor_above_limit(node: Node) -> Option<Found> {
+fn floor_above_limit(_: &Host, node: Node) -> Option<Found> {
     for file in FILES {
-        let Some(own) = limit_of(node, file) else { continue };
-        for group in std::iter::once(node).chain(node.ancestors()) {
+        let Some(own) = node.limit(file) else { continue };
+        for group in node.with_ancestors() {
             for limit in ["memory.max", "memory.high"] {
-                let Some(at) = limit_of(group, limit).filter(|at| *at < own) else { continue };
+                let Some(at) = group.limit(limit).filter(|at| *at < own) else { continue };
                 let sentence = format!(
                     "{file} {} can never be used up: {limit} of {} is {}",
                     amount(own),
@@ -160,10 +147,6 @@ fn floor_above_limit(node: Node) -> Option<Found> {
         }
     }
     None
-}
-
-fn limit_of(node: Node, file: &str) -> Option<u64> {
-    node.text(file).and_then(bound).and_then(Bound::at)
 }
 
 /// An amount for a sentence: exact if it is whole MiB, else with two digits.

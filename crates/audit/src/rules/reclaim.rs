@@ -3,7 +3,7 @@
 use crate::finding::{Class, Reading};
 use crate::known::LOW_LRU_GEN;
 use crate::protection::set;
-use crate::rule::{Found, Host, Rule};
+use crate::rule::{Find, Found, Host, Rule, Scope};
 
 pub(super) static RULES: &[Rule] = &[Rule {
     code: "A-LOW-LRU-GEN",
@@ -18,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[Rule {
              machine",
     source: "mm/vmscan.c (shrink_one), e4dde56cd208; mended by \"mm: vmscan: apply proportional reclaim pressure for memcg when MGLRU is \
              enabled\" (6.17); docs/findings/memory-low-lru-gen.md",
-    find: low,
+    find: Find::Host(low),
 }];
 
 const SWITCH: &str = "/sys/kernel/mm/lru_gen/enabled";
@@ -26,11 +26,10 @@ const SWITCH: &str = "/sys/kernel/mm/lru_gen/enabled";
 fn low(host: &Host) -> Vec<Found> {
     let Some(text) = host.file(SWITCH).filter(|text| is_on(text)) else { return Vec::new() };
     let Some(kernel) = LOW_LRU_GEN.reading(&host.snapshot.machine) else { return Vec::new() };
-    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
     // What is protected by memory.min as well loses nothing below that.
     let asks = |file, node| set(node, file).unwrap_or(0);
-    let protected = tree
-        .nodes()
+    let protected = host
+        .groups(Scope::V2Of("memory"))
         .filter(|node| !node.is_top() && asks("memory.low", *node) > asks("memory.min", *node));
     protected
         .map(|node| {

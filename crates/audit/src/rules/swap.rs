@@ -1,11 +1,9 @@
 //! Settings of swap, and what becomes of memory without any.
 
 use crate::finding::{Class, Reading};
-use crate::rule::{Found, Host, Rule};
+use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::rules::protection::amount;
-use crate::settings::is_set;
 use crate::tree::Node;
-use crate::value::keyed;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -17,7 +15,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "there is no swap, or no zswap, to limit; container runtimes set the limit beside each one of memory",
         remedy: "none needed; the limit acts as soon as there is",
         source: "cgroup-v2.rst, \"memory.swap.max\", \"memory.zswap.max\"; mm/zswap.c (zswap_store)",
-        find: no_swap,
+        find: Find::Host(no_swap),
     },
     Rule {
         code: "A-HIGH-NO-SWAP",
@@ -28,7 +26,7 @@ pub(super) static RULES: &[Rule] = &[
                   for each batch of pages, and never killed",
         remedy: "set memory.max to end it instead, or allow swap",
         source: "mm/memcontrol.c (mem_cgroup_handle_over_high); Containarium#1454",
-        find: high_without_swap,
+        find: Find::Each(Scope::V2Of("memory"), slowed),
     },
     Rule {
         code: "A-SOFT-LIMIT",
@@ -38,7 +36,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "it is a hint for reclaim while the whole machine is short of memory, and no limit",
         remedy: "memory.limit_in_bytes for a limit; memory.low on v2 for protection",
         source: "cgroup-v1/memory.rst, \"Soft limits\"",
-        find: soft_limit,
+        find: Find::Each(Scope::V1Of("memory"), soft_limit),
     },
 ];
 
@@ -50,7 +48,6 @@ fn total(host: &Host) -> Option<(u64, Reading)> {
 fn no_swap(host: &Host) -> Vec<Found> {
     const ENABLED: &str = "/sys/module/zswap/parameters/enabled";
     const FILES: [&str; 3] = ["memory.swap.max", "memory.swap.high", "memory.zswap.max"];
-    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
     // What zswap compresses has its place in swap too.
     let no_swap = total(host).filter(|(swap, _)| *swap == 0);
     let no_zswap = host.file(ENABLED).filter(|text| *text == "N");
@@ -59,9 +56,9 @@ fn no_swap(host: &Host) -> Vec<Found> {
         (None, Some(text)) => (&FILES[2..], "zswap is off", Reading::new(ENABLED, text)),
         (None, None) => return Vec::new(),
     };
-    tree.nodes()
+    host.groups(Scope::V2Of("memory"))
         .filter_map(|node| {
-            let limits = |file: &&str| is_set(node, file) && node.number(file) != Some(0);
+            let limits = |file: &&str| node.is_set(file) && node.number(file) != Some(0);
             let file = files.iter().copied().find(limits)?;
             let sentence = format!("{file} limits nothing: {why}");
             Some(Found::new(node, &[file], sentence).and(reading.clone()))
@@ -69,17 +66,12 @@ fn no_swap(host: &Host) -> Vec<Found> {
         .collect()
 }
 
-fn high_without_swap(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
-    tree.nodes().filter_map(|node| slowed(host, node)).collect()
-}
-
 fn slowed(host: &Host, node: Node) -> Option<Found> {
     let high = node.number("memory.high").filter(|high| *high > 0)?;
-    let anonymous = keyed(node.text("memory.stat")?, "anon")?;
-    let refused = std::iter::once(node)
-        .chain(node.ancestors())
-        .find(|group| group.number("memory.swap.max") == Some(0));
+    let mut lines = node.text("memory.stat")?.lines();
+    let anonymous =
+        lines.find_map(|line| line.strip_prefix("anon ")?.trim().parse::<u64>().ok())?;
+    let refused = node.with_ancestors().find(|group| group.number("memory.swap.max") == Some(0));
     let (swap, machine) = total(host)?;
     let reading = match refused {
         Some(group) => group.reading("memory.swap.max"),
@@ -97,16 +89,10 @@ fn slowed(host: &Host, node: Node) -> Option<Found> {
     })
 }
 
-fn soft_limit(host: &Host) -> Vec<Found> {
-    const FILE: &str = "memory.soft_limit_in_bytes";
-    let Some(tree) = host.v1_of("memory") else { return Vec::new() };
-    let set = tree.nodes().filter(|node| is_set(*node, FILE));
-    set.map(|node| {
-        let sentence =
-            "the soft limit acts only while the whole machine is short of memory".to_owned();
-        Found::new(node, &[FILE], sentence)
-    })
-    .collect()
+fn soft_limit(_: &Host, node: Node) -> Option<Found> {
+    let file = node.first_set(&["memory.soft_limit_in_bytes"])?;
+    let sentence = "the soft limit acts only while the whole machine is short of memory".to_owned();
+    Some(Found::new(node, &[file], sentence))
 }
 
 #[cfg(test)]

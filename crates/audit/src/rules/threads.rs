@@ -3,10 +3,9 @@
 use assay_knob::WeightMode;
 
 use crate::finding::{Class, Reading};
-use crate::rule::{Found, Host, Rule};
-use crate::settings::{is_set, settings};
-use crate::tree::{Node, Tree};
-use crate::worth::{Law, file};
+use crate::rule::{Find, Found, Host, Rule, Scope};
+use crate::tree::Node;
+use crate::worth::Law;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -19,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[
                   Linux 7.3 (`cgroup_mode` concur) as much as such a group with one runnable thread",
         remedy: "move them into a group of their own",
         source: "cgroup-v2.rst, \"No Internal Process Constraint\"; kernel/sched/fair.c",
-        find: beside_groups,
+        find: Find::Host(beside_groups),
     },
     Rule {
         code: "A-AUTOGROUP",
@@ -30,7 +29,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "the kernel makes a group of weight 100 of each session that is in no group; nice divides only within it",
         remedy: "move them into a group of their own, or sysctl kernel.sched_autogroup_enabled=0",
         source: "kernel/sched/autogroup.c (task_wants_autogroup); sched(7)",
-        find: autogroup,
+        find: Find::Host(autogroup),
     },
     Rule {
         code: "A-REALTIME",
@@ -41,7 +40,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "real-time threads come before all others, whatever the weight, and quotas do not count them",
         remedy: "chrt --other --pid 0 THREAD",
         source: "kernel/sched/rt.c; kernel/sched/deadline.c (fair_server, 6.12) and sched_rt_runtime_us leave others 5 %; sched(7)",
-        find: real_time,
+        find: Find::Each(Scope::Of("cpu"), real_time),
     },
     Rule {
         code: "A-THREADED",
@@ -51,9 +50,12 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "beside or below threaded groups only threaded ones can hold anything",
         remedy: "echo threaded > cgroup.type, or move the group out of the threaded domain",
         source: "cgroup-v2.rst, \"Threads\"",
-        find: invalid,
+        find: Find::Each(Scope::V2, invalid),
     },
 ];
+
+/// Weights and quotas of CPU time, none of which binds real-time threads.
+pub const CPU_TIME: [&str; 4] = ["cpu.weight", "cpu.shares", "cpu.max", "cpu.cfs_quota_us"];
 
 const AUTOGROUP: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
@@ -68,11 +70,7 @@ fn loose<'h>(host: &'h Host) -> Option<(Node<'h>, u64, Reading)> {
 }
 
 fn has_weights_below(node: Node) -> bool {
-    node.children().any(|child| is_set(child, file(child)) && has_threads(child))
-}
-
-fn has_threads(node: Node) -> bool {
-    node.threads_below().is_some_and(|all| all > 0)
+    node.children().any(|child| child.has_weight_set() && child.has_threads())
 }
 
 fn beside_groups(host: &Host) -> Vec<Found> {
@@ -86,7 +84,7 @@ fn beside_groups(host: &Host) -> Vec<Found> {
         );
         found.push(Found::new(top, &[], sentence).and(reading));
     }
-    let inner = host.tree_of("cpu").into_iter().flat_map(Tree::nodes).filter(|node| !node.is_top());
+    let inner = host.groups(Scope::Of("cpu")).filter(|node| !node.is_top());
     found.extend(inner.filter_map(|node| in_the_group_itself(host, node)));
     found
 }
@@ -98,15 +96,10 @@ fn in_the_group_itself(host: &Host, node: Node) -> Option<Found> {
         are(own, "thread", "threads"),
         a_thread_is_like(host)
     );
-    let list = if node.tree.hierarchy.is_v2 { "cgroup.threads" } else { "tasks" };
-    let path = node.reading(list).file;
-    let below = node.children().filter(|child| is_set(*child, file(*child)));
-    let readings = below.take(1).map(|child| child.reading(file(child)));
-    Some(
-        Found::new(node, &[], sentence)
-            .and(Reading::new(path, format!("{own} lines")))
-            .and_all(readings),
-    )
+    let below = node.children().filter(|child| child.has_weight_set());
+    let readings = below.take(1).map(|child| child.reading(child.weight_file()));
+    let list = Reading::new(node.thread_list(), format!("{own} lines"));
+    Some(Found::new(node, &[], sentence).and(list).and_all(readings))
 }
 
 /// What a thread of nice 0 weighs, whose load counts once whatever the mode, as a group.
@@ -135,41 +128,28 @@ fn autogroup(host: &Host) -> Vec<Found> {
     vec![Found::new(top, &[], sentence).and(reading).and(Reading::new(AUTOGROUP, "1"))]
 }
 
-fn real_time(host: &Host) -> Vec<Found> {
-    host.tree_of("cpu").into_iter().flat_map(Tree::nodes).filter_map(unbound).collect()
-}
-
-fn unbound(node: Node) -> Option<Found> {
-    const FILES: [&str; 4] = ["cpu.weight", "cpu.shares", "cpu.max", "cpu.cfs_quota_us"];
+fn real_time(_: &Host, node: Node) -> Option<Found> {
     let number = *node.group().real_time.as_ref()?.value()?;
-    let (group, file) = std::iter::once(node).chain(node.ancestors()).find_map(|one| {
-        let file = settings(one).find(|file| FILES.contains(file))?;
-        Some((one, file))
-    })?;
+    let set = |one: Node| Some(one.reading(one.first_set(&CPU_TIME)?));
+    let setting = node.with_ancestors().find_map(set)?;
     let sentence = format!(
         "{} real-time: no weight and no quota binds them",
         are(number, "thread", "threads")
     );
-    let list = if node.tree.hierarchy.is_v2 { "cgroup.threads" } else { "tasks" };
-    let path = node.reading(list).file;
-    let counted = Reading::new(path, format!("{number} threads of policy FIFO, RR or DEADLINE"));
-    (number > 0).then(|| Found::new(node, &[], sentence).and(group.reading(file)).and(counted))
+    let counted = format!("{number} threads of policy FIFO, RR or DEADLINE");
+    let counted = Reading::new(node.thread_list(), counted);
+    (number > 0).then(|| Found::new(node, &[], sentence).and(setting).and(counted))
 }
 
-fn invalid(host: &Host) -> Vec<Found> {
-    let trees = host.trees.iter().filter(|tree| tree.hierarchy.is_v2);
-    trees
-        .flat_map(Tree::nodes)
-        .filter(|node| node.text("cgroup.type") == Some("domain invalid"))
-        .filter_map(|node| {
-            let file = settings(node).next()?;
-            let sentence = format!(
-                "{file} acts on nothing: the group can hold no process, since it is in a threaded domain and \
-                 is not threaded itself"
-            );
-            Some(Found::new(node, &[file, "cgroup.type"], sentence))
-        })
-        .collect()
+fn invalid(_: &Host, node: Node) -> Option<Found> {
+    let file = (node.text("cgroup.type")? == "domain invalid")
+        .then(|| node.settings().next())
+        .flatten()?;
+    let sentence = format!(
+        "{file} acts on nothing: the group can hold no process, since it is in a threaded domain and \
+         is not threaded itself"
+    );
+    Some(Found::new(node, &[file, "cgroup.type"], sentence))
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! Numbers that a manager has translated before it wrote them.
 
 use assay_facts::owner::{Owner, owner};
+use assay_knob::weight;
 
 use crate::conversion::runtime::Formula;
 use crate::conversion::systemd;
 use crate::finding::Class;
-use crate::rule::{Found, Host, Rule};
-use crate::settings::is_set;
-use crate::tree::{Node, Tree};
-use crate::value::weight;
+use crate::rule::{Find, Found, Host, Rule, Scope};
+use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -20,7 +19,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "the number was computed from another; ratios between groups are not those that were asked for",
         remedy: "compare only groups of one level that one program wrote; write weights in the kernel's own units",
         source: "opencontainers/cgroups utils.go; kubernetes pkg/kubelet/cm; systemd src/core/cgroup.c",
-        find: translated,
+        find: Find::Host(translated),
     },
     Rule {
         code: "A-TWO-FORMULAS",
@@ -30,7 +29,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "the kubelet writes pods by the linear formula, and the runtime containers by the curve",
         remedy: "compare only within one level",
         source: "opencontainers/cgroups fd95216; crun 4998c928; kubernetes pkg/kubelet/cm/cgroup_manager_linux.go",
-        find: two_formulas,
+        find: Find::Each(Scope::V2Of("cpu"), two_formulas),
     },
 ];
 
@@ -82,16 +81,15 @@ pub(super) fn is_pod(node: Node) -> bool {
 }
 
 fn translated(host: &Host) -> Vec<Found> {
-    let cpu = host.v2_of("cpu").into_iter().flat_map(Tree::nodes).filter_map(shares);
-    let io = host.v2_of("io").into_iter().flat_map(Tree::nodes).filter_map(compressed);
-    cpu.chain(io).collect()
+    let cpu = host.groups(Scope::V2Of("cpu")).filter_map(shares);
+    cpu.chain(host.groups(Scope::V2Of("io")).filter_map(compressed)).collect()
 }
 
 fn shares(node: Node) -> Option<Found> {
     let writer = writer(node)?;
     let weight = node.number("cpu.weight")?;
     // A container outside of a pod has the default when nothing was asked for; one in a pod has 1.
-    if !is_set(node, "cpu.weight") && !is_container_of_pod(node) {
+    if !node.is_set("cpu.weight") && !is_container_of_pod(node) {
         return None;
     }
     let range =
@@ -129,12 +127,7 @@ fn compressed(node: Node) -> Option<Found> {
         .then(|| Found::new(node, &["io.bfq.weight", "io.weight"], sentence))
 }
 
-fn two_formulas(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("cpu") else { return Vec::new() };
-    tree.nodes().filter_map(two).collect()
-}
-
-fn two(node: Node) -> Option<Found> {
+fn two_formulas(_: &Host, node: Node) -> Option<Found> {
     let pod = node.parent().filter(|pod| writer(*pod) == Some(Writer::Kubelet))?;
     if writer(node)? != Writer::Runtime || node.has_populated_sibling() {
         return None;

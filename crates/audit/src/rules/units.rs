@@ -3,7 +3,7 @@
 use crate::finding::{Class, Reading};
 use crate::fulfilment::installed;
 use crate::installed::{Became, Installed};
-use crate::rule::{Found, Host, Rule};
+use crate::rule::{Find, Found, Host, Rule};
 use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[
@@ -17,7 +17,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "systemd accepts the setting and writes it nowhere",
         remedy: "boot with systemd.unified_cgroup_hierarchy=1, or use what v1 has: MemoryMax=, CPUWeight=, IOReadBandwidthMax=",
         source: "systemd src/core/cgroup.c (cgroup_context_apply); systemd.resource-control(5)",
-        find: v1_side,
+        find: Find::Host(v1_side),
     },
     Rule {
         code: "A-STARTUP",
@@ -29,7 +29,7 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "none needed while `systemctl is-system-running` says starting or stopping; if it stays, a job does not end \
                  (`systemctl list-jobs`), or somebody else wrote the file",
         source: "systemd.resource-control(5), \"StartupCPUWeight=\"; systemd src/core/cgroup.c (manager_state)",
-        find: at_startup,
+        find: Find::Host(at_startup),
     },
     Rule {
         code: "A-DRIFT",
@@ -44,7 +44,7 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "`systemctl show UNIT` has what systemd knows; `systemctl daemon-reload` if the unit's files are what you want; \
                  `assay audit --watch` names who writes the group's file",
         source: "systemd.resource-control(5), systemd.unit(5); systemd src/core/cgroup.c",
-        find: drift,
+        find: Find::Host(drift),
     },
 ];
 

@@ -6,11 +6,10 @@ use assay_facts::owner::{Owner, owner};
 use assay_knob::{WEIGHT_MODE_FILE, WeightMode};
 
 use crate::finding::{Class, Reading};
-use crate::rule::{Found, Host, Rule};
+use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::rules::translated::is_container_of_pod;
-use crate::settings::{is_set, settings};
-use crate::tree::{Node, Tree};
-use crate::worth::{Law, file, shares};
+use crate::tree::{Node, Tree, cpu_count};
+use crate::worth::Law;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -23,7 +22,7 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "echo +NAME > cgroup.subtree_control; for systemd a setting of the controller on a unit below, or \
                  CPUAccounting=, MemoryAccounting=, IOAccounting=yes",
         source: "cgroup-v2.rst, \"Enabling and Disabling\"",
-        find: not_enabled,
+        find: Find::Each(Scope::V2, not_enabled),
     },
     Rule {
         code: "A-ALONE",
@@ -34,7 +33,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "a weight divides among siblings, and there is none",
         remedy: "set the weight where the competitors are, on a group above",
         source: "cgroup-v2.rst, \"Weights\"",
-        find: alone,
+        find: Find::Each(Scope::Of("cpu"), alone),
     },
     Rule {
         code: "A-EMPTY",
@@ -45,7 +44,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "its settings wait for processes; an empty group is not protected either",
         remedy: "none needed",
         source: "cgroup-v2.rst, \"memory.min\"; systemd-system.conf(5), \"DefaultTasksMax=\"; systemd.service(5), \"RemainAfterExit=\"",
-        find: empty,
+        find: Find::Host(empty),
     },
     Rule {
         code: "A-IDLE",
@@ -55,7 +54,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "an idle group weighs 3 of the 1024 shares of a default one, and its weight is not used",
         remedy: "echo 0 > cpu.idle, then write the weight: leaving idle sets it to 100",
         source: "kernel/sched/fair.c (sched_group_set_idle)",
-        find: idle,
+        find: Find::Each(Scope::Of("cpu"), idle),
     },
     Rule {
         code: "A-OUTWEIGHED",
@@ -67,7 +66,7 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "raise CPUWeight= of kubepods.slice in proportion, or lower that of the siblings; take it back before an \
                  update to Linux 7.3, which multiplies by runnable threads as well",
         source: "kubernetes#139790, #125409; pkg/kubelet/cm/cgroup_manager_linux.go",
-        find: outweighed,
+        find: Find::Each(Scope::V2Of("cpu"), outweighed),
     },
     Rule {
         code: "A-WEIGHT-MODE",
@@ -81,28 +80,27 @@ pub(super) static RULES: &[Rule] = &[
                  /sys/kernel/debug/sched/cgroup_mode",
         source: "kernel/sched/fair.c of 7.3 (calc_concur_shares, tg_tasks); kernel/sched/debug.c; cgroup-v2.rst, \"Weights\", still \
                  promises the ratio of weights; docs/findings/cpu-weight-threads.md",
-        find: counted_by_threads,
+        find: Find::Host(counted_by_threads),
     },
 ];
 
-fn cpu_nodes<'h>(host: &'h Host) -> impl Iterator<Item = Node<'h>> {
-    host.tree_of("cpu").into_iter().flat_map(Tree::nodes)
-}
+/// Settings of a controller that is to be divided among the groups below. Limits bind them all together.
+const DIVIDED: [(&str, [&str; 2]); 3] = [
+    ("cpu", ["cpu.weight", "cpu.idle"]),
+    ("memory", ["memory.min", "memory.low"]),
+    ("io", ["io.weight", "io.bfq.weight"]),
+];
 
-fn not_enabled(host: &Host) -> Vec<Found> {
-    let trees = host.trees.iter().filter(|tree| tree.hierarchy.is_v2);
-    trees.flat_map(Tree::nodes).filter_map(missing).collect()
-}
-
-fn missing(node: Node) -> Option<Found> {
-    let (offered, enabled) =
-        (node.text("cgroup.controllers")?, node.text("cgroup.subtree_control")?);
-    let has = |text: &str, name: &str| text.split_whitespace().any(|word| word == name);
+fn not_enabled(_: &Host, node: Node) -> Option<Found> {
+    const FILES: [&str; 2] = ["cgroup.subtree_control", "cgroup.controllers"];
+    let [enabled, offered] = FILES;
     // systemd enables a controller only where a unit has a setting of it: where nobody set anything, nothing is lost.
-    let names = ["cpu", "memory", "io"].into_iter().filter(|name| is_set_for(node, name));
-    let missing: Vec<&str> =
-        names.filter(|name| has(offered, name) && !has(enabled, name)).collect();
-    let below = node.children().filter(|child| child.threads_below().is_some_and(|all| all > 0));
+    let divided = DIVIDED.iter().filter(|(_, files)| node.first_set(files).is_some());
+    let is_missing = |name: &&str| {
+        node.lists(offered, name) == Some(true) && node.lists(enabled, name) == Some(false)
+    };
+    let missing: Vec<&str> = divided.map(|(name, _)| *name).filter(is_missing).collect();
+    let below = node.children().filter(|child| child.has_threads());
     let (groups, threads) = below.fold((0, 0), |(groups, all), one| {
         (groups + 1, one.threads_below().unwrap_or(0).saturating_add(all))
     });
@@ -115,17 +113,7 @@ fn missing(node: Node) -> Option<Found> {
         missing.join(", "),
         if missing.len() == 1 { "is" } else { "are" }
     );
-    Some(Found::new(node, &["cgroup.subtree_control", "cgroup.controllers"], sentence))
-}
-
-/// Whether a group has a setting of a controller that is to be divided among the groups below. Limits bind them all together.
-fn is_set_for(node: Node, controller: &str) -> bool {
-    let files = match controller {
-        "cpu" => &["cpu.weight", "cpu.idle"],
-        "memory" => &["memory.min", "memory.low"],
-        _ => &["io.weight", "io.bfq.weight"],
-    };
-    files.iter().any(|file| is_set(node, file))
+    Some(Found::new(node, &FILES, sentence))
 }
 
 /// Whether a group holds the units or containers of several owners: the top, and slices.
@@ -133,15 +121,11 @@ fn is_shared(node: Node) -> bool {
     node.is_top() || node.path().ends_with(".slice")
 }
 
-fn alone(host: &Host) -> Vec<Found> {
-    cpu_nodes(host).filter_map(only_child).collect()
-}
-
-fn only_child(node: Node) -> Option<Found> {
-    let file = file(node);
+fn alone(_: &Host, node: Node) -> Option<Found> {
+    let file = node.weight_file();
     let parent = node.parent()?;
     let has_rivals = node.has_populated_sibling() || parent.threads().is_none_or(|own| own > 0);
-    if !is_set(node, file) || !node.is_populated() || has_rivals || is_container_of_pod(node) {
+    if !node.is_set(file) || !node.is_populated() || has_rivals || is_container_of_pod(node) {
         return None;
     }
     if parent.text(file) == node.text(file) && is_in_container(node) {
@@ -157,8 +141,8 @@ fn empty(host: &Host) -> Vec<Found> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
     let usual = usual_tasks(host);
-    for node in host.trees.iter().flat_map(Tree::nodes) {
-        let names: Vec<&str> = settings(node).collect();
+    for node in host.groups(Scope::All) {
+        let names: Vec<&str> = node.settings().collect();
         let is_usual = names == [TASKS] && node.text(TASKS).is_some_and(|own| usual.contains(own));
         if names.is_empty() || node.threads_below() != Some(0) || is_usual && is_unit_of_tasks(node)
         {
@@ -167,8 +151,8 @@ fn empty(host: &Host) -> Vec<Found> {
         if !seen.insert(node.path()) {
             continue;
         }
-        let sentence =
-            format!("the group is empty: {} {} for processes", names.join(", "), wait(&names));
+        let wait = if names.len() == 1 { "waits" } else { "wait" };
+        let sentence = format!("the group is empty: {} {wait} for processes", names.join(", "));
         found.push(Found::new(node, &names, sentence));
     }
     found
@@ -188,7 +172,7 @@ const TASKS: &str = "pids.max";
 fn usual_tasks<'h>(host: &'h Host) -> BTreeSet<&'h str> {
     let mut once: BTreeSet<&str> = BTreeSet::new();
     let mut usual = BTreeSet::new();
-    let units = host.trees.iter().flat_map(Tree::nodes).filter(|node| is_unit_of_tasks(*node));
+    let units = host.groups(Scope::All).filter(|node| is_unit_of_tasks(*node));
     for (node, limit) in units.filter_map(|node| Some((node, node.text(TASKS)?))) {
         if !node.path().ends_with(".service") || !once.insert(limit) {
             usual.insert(limit);
@@ -202,46 +186,31 @@ fn is_unit_of_tasks(node: Node) -> bool {
     KINDS.iter().any(|kind| node.path().ends_with(kind))
 }
 
-const fn wait(names: &[&str]) -> &'static str {
-    if names.len() == 1 { "waits" } else { "wait" }
-}
-
-fn idle(host: &Host) -> Vec<Found> {
-    cpu_nodes(host)
-        .filter(|node| node.text("cpu.idle") == Some("1"))
-        .map(|node| {
-            let sentence = "the group is of idle class: it weighs 3/1024 of a default group, and its \
-                            weight is not used";
-            Found::new(node, &["cpu.idle", file(node)], sentence.to_owned())
-        })
-        .collect()
+fn idle(_: &Host, node: Node) -> Option<Found> {
+    let sentence = "the group is of idle class: it weighs 3/1024 of a default group, and its \
+                    weight is not used";
+    (node.text("cpu.idle")? == "1")
+        .then(|| Found::new(node, &["cpu.idle", node.weight_file()], sentence.to_owned()))
 }
 
 /// Of the machine's CPUs, and of the weights of the top level.
-fn outweighed(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("cpu").filter(|tree| tree.hierarchy.is_whole) else {
-        return Vec::new();
-    };
-    let Some(top) = tree.top() else { return Vec::new() };
-    let pods =
-        top.children().filter(|node| ["/kubepods", "/kubepods.slice"].contains(&node.path()));
-    pods.filter_map(|node| lighter_than_on_v1(host, top, node)).collect()
-}
-
+///
 /// Silent where weights count by threads: pods that use the CPUs which they request have as many runnable threads, and their
 /// weight counts that often. Raising it would give them the machine.
-fn lighter_than_on_v1(host: &Host, top: Node, node: Node) -> Option<Found> {
+fn outweighed(host: &Host, node: Node) -> Option<Found> {
+    let is_pods = ["/kubepods", "/kubepods.slice"].contains(&node.path());
+    let top = node.parent().filter(|top| is_pods && top.is_root())?;
     let law = Law::of(host);
     if law.mode != WeightMode::Smp {
         return None;
     }
     let weight = node.number("cpu.weight")?;
     let (_, asked) = crate::conversion::runtime::Formula::Linear.shares(weight)?;
-    let machine = super::limits::count(host.snapshot.machine.cpus.value()?)? as f64;
+    let machine = cpu_count(host.snapshot.machine.cpus.value()?)? as f64;
     let cpus = (asked as f64 / 1024.0).min(machine);
     let all = law.competitors(top);
-    let share = shares(node)? / all;
-    let others = all - shares(node)?;
+    let own = node.cpu_shares()?;
+    let (share, others) = (own / all, all - own);
     let on_v1 = asked as f64 / (asked as f64 + others);
     let sentence = format!(
         "with all siblings busy, all pods together get {:.0} % of the CPUs; the {} CPUs that they may \
@@ -254,17 +223,16 @@ fn lighter_than_on_v1(host: &Host, top: Node, node: Node) -> Option<Found> {
     (others > 0.0 && share * 1.2 <= cpus / machine).then(|| {
         let siblings = node.siblings().filter(|one| one.is_populated());
         Found::new(node, &["cpu.weight"], sentence)
-            .and_all(siblings.map(|one| one.reading(file(one))))
+            .and_all(siblings.map(|one| one.reading(one.weight_file())))
     })
 }
 
 /// One finding for a host: what each weight is worth is in the table.
 fn counted_by_threads(host: &Host) -> Vec<Found> {
     let law = Law::of(host);
-    let is_divided = |node: &Node| {
-        is_set(*node, file(*node)) && node.is_populated() && node.has_populated_sibling()
-    };
-    let groups = cpu_nodes(host).filter(is_divided).count();
+    let is_divided =
+        |node: &Node| node.has_weight_set() && node.is_populated() && node.has_populated_sibling();
+    let groups = host.groups(Scope::Of("cpu")).filter(is_divided).count();
     let Some(top) = host.tree_of("cpu").and_then(Tree::top) else { return Vec::new() };
     if law.mode == WeightMode::Smp || groups == 0 {
         return Vec::new();

@@ -41,25 +41,31 @@ const CONTROLLERS: [&str; 15] = [
 /// Every mounted hierarchy once: the cgroup v1 ones in mount order, then cgroup2.
 #[must_use]
 pub fn hierarchies(root: &Root) -> Vec<Mounted> {
+    mounted(root).into_iter().map(|(hierarchy, _)| hierarchy).collect()
+}
+
+/// The same with the mount of each.
+#[must_use]
+pub fn mounted(root: &Root) -> Vec<(Mounted, Mount)> {
     let table = root.mount_table().unwrap_or_default();
     // Kernels of some distributions have more.
     let known = root.read("/proc/cgroups").unwrap_or_default();
-    let mut hierarchies: Vec<Mounted> = Vec::new();
+    let mut hierarchies: Vec<(Mounted, Mount)> = Vec::new();
     for mount in mountinfo::parse(&table) {
         let one = match mount.kind.as_str() {
-            "cgroup" => v1(mount, &known),
-            "cgroup2" => v2(root, mount),
+            "cgroup" => v1(&mount, &known),
+            "cgroup2" => v2(root, &mount),
             _ => continue,
         };
-        if !hierarchies.iter().any(|known| known.name == one.name) {
-            hierarchies.push(one);
+        if !hierarchies.iter().any(|(known, _)| known.name == one.name) {
+            hierarchies.push((one, mount));
         }
     }
-    hierarchies.sort_by_key(|hierarchy| hierarchy.is_v2);
+    hierarchies.sort_by_key(|(hierarchy, _)| hierarchy.is_v2);
     hierarchies
 }
 
-fn v1(mount: Mount, known: &str) -> Mounted {
+fn v1(mount: &Mount, known: &str) -> Mounted {
     let is_known = |word: &str| {
         let mut names = known.lines().filter_map(|line| line.split_whitespace().next());
         CONTROLLERS.contains(&word) || names.any(|name| name == word)
@@ -75,15 +81,15 @@ fn v1(mount: Mount, known: &str) -> Mounted {
         (true, Some(named)) => named.clone(),
         _ => words.join(","),
     };
-    Mounted { name, is_v2: false, mount: mount.target, controllers }
+    Mounted { name, is_v2: false, mount: mount.target.clone(), controllers }
 }
 
-fn v2(root: &Root, mount: Mount) -> Mounted {
+fn v2(root: &Root, mount: &Mount) -> Mounted {
     let offered = root.read(mount.target.join("cgroup.controllers")).unwrap_or_default();
     Mounted {
         name: "v2".to_owned(),
         is_v2: true,
-        mount: mount.target,
+        mount: mount.target.clone(),
         controllers: offered.split_whitespace().map(str::to_owned).collect(),
     }
 }

@@ -1,12 +1,13 @@
 //! Block devices and what is stacked on them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_audit::snapshot::{Disk, MAX_FILE, MAX_MOUNTED};
-use assay_facts::Available;
+use assay_audit::snapshot::{Disk, MAX_MOUNTED};
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
+
+use super::read::{number, text, trimmed};
 
 const BLOCK: &str = "/sys/block";
 
@@ -23,11 +24,11 @@ pub(super) fn read(root: &Root) -> Vec<Disk> {
 fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
     const SECTOR: u64 = 512;
     let directory = Path::new(BLOCK).join(name);
-    let own_device = text(root, directory.join("dev")).value()?.clone();
-    let sectors = text(root, directory.join("size")).value().and_then(|text| text.parse().ok());
+    let own_device = text(root, directory.join("dev"))?.trim().to_owned();
+    let sectors: Option<u64> = number(root, directory.join("size"));
     let partitions = partitions(root, &directory, name);
-    let requests = text(root, directory.join("queue/nr_requests"));
-    let mapped = text(root, directory.join("dm/name")).value().map(|name| format!("mapper/{name}"));
+    let mapped =
+        text(root, directory.join("dm/name")).map(|name| format!("mapper/{}", name.trim()));
     // A file system of btrfs has numbers of its own, and is found by the name of its device. Those of FUSE have any name that a user
     // gives them.
     let is_named = |mount: &Mount| {
@@ -47,11 +48,11 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
     let places = own.iter().map(|mount| mount.target.display().to_string());
     Some(Disk {
         name: name.to_owned(),
-        size: sectors.unwrap_or(0_u64).saturating_mul(SECTOR),
-        scheduler: text(root, directory.join("queue/scheduler")),
+        size: sectors.unwrap_or(0).saturating_mul(SECTOR),
+        scheduler: trimmed(root, directory.join("queue/scheduler")),
         slaves: root.list(directory.join("slaves")).unwrap_or_default(),
         holders: root.list(directory.join("holders")).unwrap_or_default(),
-        nr_requests: requests.value().and_then(|text| text.parse().ok()),
+        nr_requests: number(root, directory.join("queue/nr_requests")),
         image_on: image_on(root, &directory, mounts),
         stack: stack(root, &directory, name),
         file_systems,
@@ -69,31 +70,24 @@ fn kind(mount: &Mount) -> String {
 
 /// `CRYPT-LUKS2-...` in the uuid of a device of dm, which tools give it; those of LVM may be of any kind.
 fn stack(root: &Root, directory: &Path, name: &str) -> Option<String> {
-    if let Some(level) = text(root, directory.join("md/level")).value() {
-        return Some(level.clone());
+    if let Some(level) = text(root, directory.join("md/level")) {
+        return Some(level.trim().to_owned());
     }
     if name.starts_with("bcache") {
         return Some("bcache".to_owned());
     }
-    let uuid = text(root, directory.join("dm/uuid")).value()?.clone();
-    let kind = uuid.split('-').next().filter(|word| !word.is_empty())?;
+    let uuid = text(root, directory.join("dm/uuid"))?;
+    let kind = uuid.trim().split('-').next().filter(|word| !word.is_empty())?;
     let zones = text(root, directory.join("queue/zoned"));
-    let is_zoned = zones.value().is_some_and(|zones| zones != "none");
+    let is_zoned = zones.is_some_and(|zones| zones.trim() != "none");
     Some(kind.to_lowercase() + if is_zoned { " zoned" } else { "" })
 }
 
 /// The device of the mount on which the image of a loop device lies: the one with the longest path.
 fn image_on(root: &Root, directory: &Path, mounts: &[Mount]) -> Option<String> {
-    let image = text(root, directory.join("loop/backing_file")).value()?.clone();
-    let over = mounts.iter().filter(|mount| Path::new(&image).starts_with(&mount.target));
+    let image = text(root, directory.join("loop/backing_file"))?;
+    let over = mounts.iter().filter(|mount| Path::new(image.trim()).starts_with(&mount.target));
     over.max_by_key(|mount| mount.target.components().count()).map(|mount| mount.device.clone())
-}
-
-fn text(root: &Root, path: PathBuf) -> Available<String> {
-    match root.read_at_most(path, MAX_FILE) {
-        Ok(text) => Available::Value(text.trim().to_owned()),
-        Err(error) => Available::NotAvailable(error.to_string()),
-    }
 }
 
 /// Subdirectories that begin with the disk's own name are its partitions.
@@ -101,8 +95,8 @@ fn partitions(root: &Root, directory: &Path, disk: &str) -> BTreeMap<String, Str
     let names = root.directories(directory).unwrap_or_default();
     let own = names.into_iter().filter(|name| name.starts_with(disk));
     own.filter_map(|name| {
-        let device = text(root, directory.join(&name).join("dev")).value()?.clone();
-        Some((name, device))
+        let device = text(root, directory.join(&name).join("dev"))?;
+        Some((name, device.trim().to_owned()))
     })
     .collect()
 }

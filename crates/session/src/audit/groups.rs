@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_audit::WATCHED;
-use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS};
+use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_GROUPS, MAX_PATHS};
+use assay_audit::{CPU_TIME, WATCHED};
+use assay_cgroup::inventory::{Mounted, mounted};
 use assay_facts::Available;
 use assay_facts::owner::Claimant;
 use assay_host::Owners;
 use assay_kernel::Root;
-use assay_kernel::parse::mountinfo::{self, Mount};
-use assay_knob::is_of_new_group;
-use rustix::io::Errno;
+use assay_kernel::parse::mountinfo::Mount;
+use assay_knob::{find, is_of_new_group};
 
 use super::open_files;
+use super::read::present;
 use super::reading_order::{Next, ReadingOrder};
 use super::threads::Tasks;
 use crate::error::Error;
@@ -34,23 +35,6 @@ const FILES: [&str; 5] = [
     "memory.use_hierarchy",
 ];
 
-/// Settings of I/O. Only for groups with one of them the disks are looked for.
-const OF_IO: [&str; 10] = [
-    "blkio.bfq.weight",
-    "blkio.bfq.weight_device",
-    "blkio.throttle.read_bps_device",
-    "blkio.throttle.read_iops_device",
-    "blkio.throttle.write_bps_device",
-    "blkio.throttle.write_iops_device",
-    "io.bfq.weight",
-    "io.latency",
-    "io.max",
-    "io.weight",
-];
-
-/// Settings of CPU that do not bind real-time threads.
-const OF_CPU: [&str; 4] = ["cpu.cfs_quota_us", "cpu.max", "cpu.shares", "cpu.weight"];
-
 /// Counters by disk, read for such groups.
 const OF_DISKS: [&str; 3] =
     ["io.stat", "blkio.throttle.io_service_bytes", "blkio.bfq.io_service_bytes"];
@@ -62,26 +46,18 @@ pub(super) fn none_mounted() -> Error {
 
 /// Every mounted hierarchy once, without its groups: those of v1 first.
 pub(super) fn hierarchies(root: &Root) -> Vec<Hierarchy> {
-    let table = root.mount_table().unwrap_or_default();
-    let named = assay_cgroup::inventory::hierarchies(root);
-    let mounts = mountinfo::parse(&table);
-    named
-        .into_iter()
-        .filter_map(|one| {
-            let mount = mounts.iter().find(|mount| mount.target == one.mount)?;
-            Some(Hierarchy {
-                name: one.name,
-                is_v2: one.is_v2,
-                mount: one.mount,
-                options: mount.options.clone(),
-                controllers: one.controllers,
-                is_whole: is_whole(root, mount),
-                groups: Vec::new(),
-                loose: None,
-                left_out: None,
-            })
-        })
-        .collect()
+    let hierarchy = |(one, mount): (Mounted, Mount)| Hierarchy {
+        is_whole: is_whole(root, &mount),
+        name: one.name,
+        is_v2: one.is_v2,
+        mount: one.mount,
+        options: mount.options,
+        controllers: one.controllers,
+        groups: Vec::new(),
+        loose: None,
+        left_out: None,
+    };
+    mounted(root).into_iter().map(hierarchy).collect()
 }
 
 /// Whether the mount shows the hierarchy from its top: the kernel gives a real top other files than groups. The table of mounts
@@ -112,7 +88,7 @@ pub(super) fn read(root: &Root, owners: &Owners, hierarchy: &mut Hierarchy) {
         let Ok(entries) = root.entries(&directory) else { continue };
         unnamed += entries.unnamed;
         let mut group = group(&tasks, hierarchy.is_v2, &directory, path, &entries.others);
-        is_divided |= has_cpu && OF_CPU.into_iter().any(|name| is_set(&group.files, name));
+        is_divided |= has_cpu && CPU_TIME.into_iter().any(|name| is_set(&group.files, name));
         if is_divided {
             group.real_time = Some(tasks.real_time(&directory, hierarchy.is_v2));
         }
@@ -179,30 +155,27 @@ pub(super) fn directory(mount: &Path, path: &str) -> PathBuf {
 }
 
 fn group(tasks: &Tasks, is_v2: bool, directory: &Path, path: String, names: &[String]) -> Group {
-    let root = tasks.root;
     let has = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
-    let mut files: BTreeMap<String, Available<String>> = BTreeMap::new();
-    for name in WATCHED.into_iter().chain(FILES).filter(|name| has(name)) {
-        files.extend(text(root, directory, name).map(|text| (name.to_owned(), text)));
-    }
+    let text = |name: &str| {
+        Some((name.to_owned(), has(name).then(|| present(tasks.root, directory.join(name)))??))
+    };
+    let settings = WATCHED.iter().copied().chain(FILES);
+    let mut files: BTreeMap<_, _> = settings.filter_map(text).collect();
     if is_set(&files, "memory.max") {
         let is_count = |name: &&String| name.starts_with("hugetlb.") && name.ends_with("B.current");
-        for name in names.iter().filter(is_count) {
-            files.extend(text(root, directory, name).map(|text| (name.clone(), text)));
-        }
+        files.extend(names.iter().filter(is_count).filter_map(|name| text(name)));
     }
     let threads = tasks.threads(directory, is_v2);
     let mut open_on = None;
-    if path != "/" && OF_IO.into_iter().any(|name| is_set(&files, name)) {
-        for name in OF_DISKS.into_iter().filter(|name| has(name)) {
-            files.extend(text(root, directory, name).map(|text| (name.to_owned(), text)));
-        }
+    // Only for groups with a setting of I/O the disks are looked for.
+    let is_of_io =
+        |name: &str| find(name).is_some_and(|knob| knob.controller == "io" && knob.is_amount());
+    if path != "/" && WATCHED.iter().any(|name| is_of_io(name) && is_set(&files, name)) {
+        files.extend(OF_DISKS.into_iter().filter_map(text));
         open_on = Some(open_files::devices(tasks, directory));
     }
     if is_set(&files, "memory.high") {
-        files.extend(
-            text(root, directory, "memory.stat").map(|text| ("memory.stat".to_owned(), text)),
-        );
+        files.extend(text("memory.stat"));
     }
     Group { path, threads, files, open_on, real_time: None }
 }
@@ -211,13 +184,4 @@ fn group(tasks: &Tasks, is_v2: bool, directory: &Path, path: String, names: &[St
 fn is_set(files: &BTreeMap<String, Available<String>>, name: &str) -> bool {
     let text = files.get(name).and_then(Available::value);
     text.is_some_and(|text| is_of_new_group(name, text) == Some(false))
-}
-
-/// A file's text; nothing if it has vanished, or belongs to a controller that this group cannot have.
-fn text(root: &Root, directory: &Path, name: &str) -> Option<Available<String>> {
-    match root.read_at_most(directory.join(name), MAX_FILE) {
-        Ok(text) => Some(Available::Value(text)),
-        Err(error) if error.is(Errno::NOENT) || error.is(Errno::NODEV) => None,
-        Err(error) => Some(Available::NotAvailable(error.to_string())),
-    }
 }

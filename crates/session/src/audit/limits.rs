@@ -2,26 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_audit::snapshot::MAX_FILE;
 use assay_audit::{DiskRate, LimitOf, LimitSetting, Snapshot, fair_part, limit_settings};
 use assay_contention::{Counts, LimitRow, LimitWatch};
 use assay_kernel::{Root, counters};
 
-use super::memory_events::own_memory_events;
+use super::read::{keyed, number, own_memory_events, text};
 
 /// Limits that are watched at most: some files are read for each of them.
 const MOST: usize = 2048;
 
 /// Every limit of this host with its counters.
 pub(super) struct Limits {
+    counters: Counters,
+    watches: Vec<LimitWatch>,
+    /// How many there are beyond [`MOST`].
+    left_out: usize,
+}
+
+/// Where the counters of limits are.
+struct Counters {
     root: Root,
     /// Where v1 counts CPU time.
     cpuacct: Option<PathBuf>,
     /// Whether `pids.events.local` counts what the limit of its own group refused.
     has_own_pids: bool,
-    watches: Vec<LimitWatch>,
-    /// How many there are beyond [`MOST`].
-    left_out: usize,
 }
 
 impl Limits {
@@ -31,74 +35,62 @@ impl Limits {
             .hierarchies
             .iter()
             .find(|one| !one.is_v2 && one.controllers.iter().any(|name| name == "cpuacct"));
-        let cpuacct = cpuacct.map(|one| one.mount.clone());
         let mut options = snapshot.hierarchies.iter().flat_map(|one| &one.options);
-        let has_own_pids = !options.any(|option| option == "pids_localevents");
-        let watches = Vec::new();
-        let mut limits = Self { root: root.clone(), cpuacct, has_own_pids, watches, left_out };
-        let watches: Vec<LimitWatch> = all
-            .into_iter()
-            .map(|setting| {
-                let counts = limits.counts(&setting);
-                LimitWatch::new(setting, at_s, counts)
-            })
-            .collect();
-        limits.watches = watches;
-        limits
+        let counters = Counters {
+            root: root.clone(),
+            cpuacct: cpuacct.map(|one| one.mount.clone()),
+            has_own_pids: !options.any(|option| option == "pids_localevents"),
+        };
+        let watch = |setting| {
+            let counts = counters.of(&setting);
+            LimitWatch::new(setting, at_s, counts)
+        };
+        let watches = all.into_iter().map(watch).collect();
+        Self { counters, watches, left_out }
     }
 
     pub(super) fn look(&mut self, at_s: f64) {
-        let mut watches = std::mem::take(&mut self.watches);
-        for watch in &mut watches {
-            let counts = self.counts(&watch.setting);
+        for watch in &mut self.watches {
+            let counts = self.counters.of(&watch.setting);
             watch.add(at_s, counts);
         }
-        self.watches = watches;
     }
 
     pub(super) fn rows(&self) -> (Vec<LimitRow>, usize) {
         (self.watches.iter().map(LimitWatch::row).collect(), self.left_out)
     }
+}
 
-    fn counts(&self, setting: &LimitSetting) -> Counts {
-        let group = Path::new(&setting.directory);
-        match &setting.of {
-            LimitOf::Cpu => self.of_cpu(setting, group),
-            LimitOf::Memory if setting.is_v2 => Counts {
-                hits: own_memory_events(&self.root, group, "max"),
-                level: self.number(group, "memory.current"),
-                ..Counts::default()
-            },
-            LimitOf::Memory => Counts {
-                hits: self.number(group, "memory.failcnt").map(|hits| hits as u64),
-                level: self.number(group, "memory.usage_in_bytes"),
-                ..Counts::default()
-            },
-            LimitOf::MemoryHigh => Counts {
-                hits: own_memory_events(&self.root, group, "high"),
-                level: self.number(group, "memory.current"),
-                ..Counts::default()
-            },
-            LimitOf::Pids => Counts {
-                // Without it there is no counter: `pids.events` counts forks of this group that any limit refused, or, since
-                // Linux 6.11, what all limits below refused too.
-                hits: self.keyed(group, "pids.events.local", "max").filter(|_| self.has_own_pids),
-                level: self.number(group, "pids.current"),
-                ..Counts::default()
-            },
-            LimitOf::Disk(rate) => self.of_disk(setting, group, rate),
-        }
+impl Counters {
+    fn of(&self, setting: &LimitSetting) -> Counts {
+        let (root, group) = (&self.root, Path::new(&setting.directory));
+        let (hits, level) = match (&setting.of, setting.is_v2) {
+            (LimitOf::Cpu, _) => return self.of_cpu(setting, group),
+            (LimitOf::Disk(rate), _) => return self.of_disk(setting, group, rate),
+            (LimitOf::Memory, true) => (own_memory_events(root, group, "max"), "memory.current"),
+            (LimitOf::Memory, false) => {
+                (number(root, group.join("memory.failcnt")), "memory.usage_in_bytes")
+            }
+            (LimitOf::MemoryHigh, _) => (own_memory_events(root, group, "high"), "memory.current"),
+            // Without it there is no counter: `pids.events` counts forks of this group that any limit refused, or, since
+            // Linux 6.11, what all limits below refused too.
+            (LimitOf::Pids, _) => {
+                let refused = keyed(root, group.join("pids.events.local"), "max");
+                (refused.filter(|_| self.has_own_pids), "pids.current")
+            }
+        };
+        Counts { hits, level: number(root, group.join(level)), ..Counts::default() }
     }
 
     fn of_cpu(&self, setting: &LimitSetting, group: &Path) -> Counts {
-        let stat = |key| self.keyed(group, "cpu.stat", key);
+        let stat = |key| keyed(&self.root, group.join("cpu.stat"), key);
         let (held_s, total) = if setting.is_v2 {
             let seconds = |key| stat(key).map(|us| us as f64 * 1e-6);
             (seconds("throttled_usec"), seconds("usage_usec"))
         } else {
-            let usage = self.cpuacct.as_ref().and_then(|mount| {
-                self.number(&mount.join(setting.group.trim_start_matches('/')), "cpuacct.usage")
-            });
+            let group = setting.group.trim_start_matches('/');
+            let usage = self.cpuacct.as_ref().map(|mount| mount.join(group).join("cpuacct.usage"));
+            let usage: Option<f64> = usage.and_then(|file| number(&self.root, file));
             (stat("throttled_time").map(|ns| ns as f64 * 1e-9), usage.map(|ns| ns * 1e-9))
         };
         Counts {
@@ -116,7 +108,7 @@ impl Limits {
             (false, true) => "blkio.throttle.io_service_bytes",
             (false, false) => "blkio.throttle.io_serviced",
         };
-        let Some(text) = self.text(group, file) else { return Counts::default() };
+        let Some(text) = text(&self.root, group.join(file)) else { return Counts::default() };
         let both = match setting.is_v2 {
             false => counters::blkio(text.as_bytes(), &rate.device),
             true => {
@@ -126,18 +118,6 @@ impl Limits {
         };
         let total = if rate.is_read { both.read } else { both.write };
         Counts { total: Some(total as f64), ..Counts::default() }
-    }
-
-    fn text(&self, group: &Path, file: &str) -> Option<String> {
-        self.root.read_at_most(group.join(file), MAX_FILE).ok()
-    }
-
-    fn number(&self, group: &Path, file: &str) -> Option<f64> {
-        self.text(group, file)?.trim().parse().ok()
-    }
-
-    fn keyed(&self, group: &Path, file: &str, key: &str) -> Option<u64> {
-        counters::keyed(self.text(group, file)?.as_bytes(), key)
     }
 }
 

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use assay_audit::snapshot::MAX_FILE;
 use assay_audit::{ProtectionSetting, Snapshot, protection_settings};
 use assay_contention::{MemoryCounts, ProtectionRow, protection};
 use assay_kernel::{Root, counters};
 
-use super::memory_events::own_memory_events;
+use super::read::{self, number, own_memory_events};
 
 /// Protections that are watched at most, and siblings of each: their files are read for it.
 const MOST: usize = 256;
@@ -73,8 +72,7 @@ impl<'r> Stats<'r> {
             scanned: stat.scanned,
             siblings_scanned: sum(siblings.iter().filter_map(|stat| stat.scanned_by_kswapd)),
             low_events: own_memory_events(self.root, own, "low"),
-            used: text(self.root, &own.join("memory.current"))
-                .and_then(|text| text.trim().parse().ok()),
+            used: number(self.root, own.join("memory.current")),
             reclaimable: stat.reclaimable,
             siblings_reclaimable: sum(siblings.iter().filter_map(|stat| stat.reclaimable)),
         }
@@ -122,7 +120,7 @@ fn text(root: &Root, file: &Path) -> Option<String> {
     if file.ends_with("memory.stat") {
         STATS_READ.set(STATS_READ.get() + 1);
     }
-    root.read_at_most(file, MAX_FILE).ok()
+    read::text(root, file)
 }
 
 fn keyed(text: &str, key: &str) -> Option<u64> {

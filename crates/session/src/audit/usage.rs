@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_audit::snapshot::{Hierarchy, MAX_FILE};
+use assay_audit::snapshot::Hierarchy;
 use assay_audit::{Snapshot, WeightSetting, cpu_weights, fair_part};
 use assay_contention::{UsageCounts, UsageLevel, usage_levels};
 use assay_kernel::{Root, counters};
+
+use super::read::{keyed, number, text};
 
 /// Groups that are read at most.
 const MOST: usize = 4096;
@@ -49,13 +51,13 @@ impl Usage {
     }
 
     fn counts(&self, group: &Path, is_v2: bool) -> UsageCounts {
-        let text = |file: &str| self.root.read_at_most(group.join(file), MAX_FILE).ok();
+        let root = &self.root;
         if !is_v2 {
-            let used = text("cpuacct.usage").and_then(|text| text.trim().parse::<u64>().ok());
+            let used: Option<u64> = number(root, group.join("cpuacct.usage"));
             return UsageCounts { used_s: used.map(|ns| ns as f64 * 1e-9), waited_s: None };
         }
-        let used = text("cpu.stat").and_then(|text| counters::keyed(text.as_bytes(), "usage_usec"));
-        let waited = text("cpu.pressure");
+        let used = keyed(root, group.join("cpu.stat"), "usage_usec");
+        let waited = text(root, group.join("cpu.pressure"));
         let waited = waited.and_then(|text| counters::pressure(text.as_bytes(), "some"));
         let seconds = |micros: Option<u64>| micros.map(|micros| micros as f64 * 1e-6);
         UsageCounts { used_s: seconds(used), waited_s: seconds(waited) }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::{Hierarchy, MAX_GROUPS};
-use assay_audit::{Change, OF_HOST, WATCHED};
+use assay_audit::{Change, WATCHED, host_settings};
 use assay_host::Owners;
 use assay_kernel::{Error, FileId, RereadFile, Root, open_files};
+use assay_knob::WEIGHT_AS_NICE;
 use rustix::io::Errno;
 
 use super::groups;
@@ -14,9 +15,6 @@ use super::reading_order::{Next, ReadingOrder};
 
 /// A group: the number of its hierarchy, and its path there.
 pub(super) type Place = (usize, String);
-
-/// A write to this file changes another one.
-const ALIAS: &str = "cpu.weight.nice";
 
 /// In so many rounds each file is read again, whatever is reported.
 const ROUNDS: usize = 8;
@@ -91,7 +89,7 @@ impl<'r> Watched<'r> {
         watched.came = 0;
         let disks = root.list("/sys/block").unwrap_or_default();
         let schedulers = disks.iter().map(|name| format!("/sys/block/{name}/queue/scheduler"));
-        for path in OF_HOST.into_iter().map(str::to_owned).chain(schedulers) {
+        for path in host_settings().map(str::to_owned).chain(schedulers) {
             let file = PathBuf::from(&path);
             match open(root, reserve, &mut watched.buffer, &file, path) {
                 Ok(one) => watched.host.push(one),
@@ -161,14 +159,14 @@ impl<'r> Watched<'r> {
         let entries = self.root.entries(&directory).inspect_err(|error| self.note(error)).ok()?;
         let present = present(&entries.others);
         let (mut files, mut ids) = (Vec::new(), Vec::new());
-        let alias = Some(ALIAS).filter(|name| has(&entries.others, name));
+        let alias = Some(WEIGHT_AS_NICE).filter(|name| has(&entries.others, name));
         for name in present.iter().copied().chain(alias) {
             let path = directory.join(name);
             if let Ok(id) = self.root.file_id(&path) {
                 self.by_file.insert(id, (place.clone(), name));
                 ids.push(id);
             }
-            if name == ALIAS {
+            if name == WEIGHT_AS_NICE {
                 continue;
             }
             match open(self.root, self.reserve, &mut self.buffer, &path, name) {
@@ -266,7 +264,7 @@ impl<'r> Watched<'r> {
         };
         let (before, after) = (texts(&before), texts(&files));
         self.groups.insert(place.clone(), files);
-        let differing = WATCHED.into_iter().filter(|name| before.get(name) != after.get(name));
+        let differing = WATCHED.iter().copied().filter(|name| before.get(name) != after.get(name));
         differing
             .map(|name| {
                 self.change(place, name, before.get(name).cloned(), after.get(name).cloned())
@@ -361,7 +359,7 @@ fn open<N>(
 }
 
 fn present(names: &[String]) -> Vec<&'static str> {
-    WATCHED.into_iter().filter(|name| has(names, name)).collect()
+    WATCHED.iter().copied().filter(|name| has(names, name)).collect()
 }
 
 fn has(names: &[String], name: &str) -> bool {

@@ -27,22 +27,22 @@ pub(in crate::fulfilment) struct KubeletConfig {
 
 impl KubeletConfig {
     pub(in crate::fulfilment) fn read(document: &Yaml) -> Result<Self, String> {
-        let is_off = |keys: &[&str]| document.text(keys) == Some("false");
+        let is_off = |path: &str| document.text(path) == Some("false");
         let wrong =
             |key: &str, text: &str| format!("KubeletConfiguration: {key} `{text}` is unknown");
-        let reservation = match document.text(&["memoryReservationPolicy"]) {
+        let reservation = match document.text("memoryReservationPolicy") {
             None | Some("None") => Reservation::None,
             Some("TieredReservation") => Reservation::Tiered,
             Some(other) => return Err(wrong("memoryReservationPolicy", other)),
         };
-        let factor = match document.text(&["memoryThrottlingFactor"]) {
+        let factor = match document.text("memoryThrottlingFactor") {
             None => None,
             Some(text) => {
                 let number: Option<f64> = text.parse().ok().filter(|one| (0.0..=1.0).contains(one));
                 Some(number.ok_or_else(|| wrong("memoryThrottlingFactor", text))?)
             }
         };
-        let period = match document.text(&["cpuCFSQuotaPeriod"]) {
+        let period = match document.text("cpuCFSQuotaPeriod") {
             None => 100_000,
             Some(text) => assay_units::parse_duration(text)
                 .ok()
@@ -50,12 +50,12 @@ impl KubeletConfig {
                 .ok_or_else(|| wrong("cpuCFSQuotaPeriod", text))?,
         };
         Ok(Self {
-            has_memory_qos: !is_off(&["featureGates", "MemoryQoS"]),
+            has_memory_qos: !is_off("featureGates.MemoryQoS"),
             reservation,
             factor,
-            has_quota: !is_off(&["cpuCFSQuota"]),
+            has_quota: !is_off("cpuCFSQuota"),
             period,
-            gives_cpus: document.text(&["cpuManagerPolicy"]) == Some("static"),
+            gives_cpus: document.text("cpuManagerPolicy") == Some("static"),
         })
     }
 

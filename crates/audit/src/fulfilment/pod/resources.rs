@@ -4,44 +4,51 @@ use super::config::KubeletConfig;
 use crate::fulfilment::quantity::kubernetes;
 use crate::yaml::Yaml;
 
-/// What a container asks for: CPUs in thousandths, memory in bytes. A request that is missing is the limit.
+/// Resources, with the parts in which they are counted: CPUs in thousandths, memory in bytes.
+const RESOURCES: [(&str, u64); 2] = [("cpu", 1000), ("memory", 1)];
+/// The place of CPUs among them.
+pub(super) const CPU: usize = 0;
+/// The place of memory among them.
+pub(super) const MEMORY: usize = 1;
+
+/// An amount of each resource, as far as one is asked for.
+type Amounts = [Option<u64>; 2];
+
+/// What a container asks for. A request that is missing is the limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Amounts {
-    pub(super) cpu_request: Option<u64>,
-    pub(super) cpu_limit: Option<u64>,
-    pub(super) memory_request: Option<u64>,
-    pub(super) memory_limit: Option<u64>,
+pub(super) struct Resources {
+    pub(super) requests: Amounts,
+    pub(super) limits: Amounts,
 }
 
-impl Amounts {
-    pub(super) fn read(resources: Option<&Yaml>) -> Result<Self, String> {
-        let amount = |kind: &str, name: &str, parts: u64| {
-            let text = resources.and_then(|one| one.text(&[kind, name]));
-            text.map(|text| {
-                kubernetes(text, parts).ok_or(format!("{kind}.{name} `{text}` is no amount"))
-            })
-            .transpose()
-        };
-        let cpu_limit = amount("limits", "cpu", 1000)?;
-        let memory_limit = amount("limits", "memory", 1)?;
-        Ok(Self {
-            cpu_request: amount("requests", "cpu", 1000)?.or(cpu_limit),
-            cpu_limit,
-            memory_request: amount("requests", "memory", 1)?.or(memory_limit),
-            memory_limit,
-        })
+fn amounts(own: Option<&Yaml>, path: &str, called: &str) -> Result<Amounts, String> {
+    let mut all = Amounts::default();
+    for (amount, (name, parts)) in all.iter_mut().zip(RESOURCES) {
+        let Some(text) = own.and_then(|own| own.text(&format!("{path}{name}"))) else { continue };
+        let wrong = || format!("{} `{text}` is no amount", called.replace('*', name));
+        *amount = Some(kubernetes(text, parts).ok_or_else(wrong)?);
+    }
+    Ok(all)
+}
+
+fn each(one: Amounts, other: Amounts, with: impl Fn(u64, u64) -> u64) -> Amounts {
+    std::array::from_fn(|at| match (one[at], other[at]) {
+        (Some(one), Some(other)) => Some(with(one, other)),
+        (one, other) => one.or(other),
+    })
+}
+
+impl Resources {
+    pub(super) fn read(own: Option<&Yaml>) -> Result<Self, String> {
+        let limits = amounts(own, "limits.", "limits.*")?;
+        let requests = amounts(own, "requests.", "requests.*")?;
+        Ok(Self { requests: each(requests, limits, |own, _| own), limits })
     }
 
     fn each(self, other: Self, with: impl Fn(u64, u64) -> u64) -> Self {
-        let both = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (Some(one), Some(other)) => Some(with(one, other)),
-            (one, other) => one.or(other),
-        };
         Self {
-            cpu_request: both(self.cpu_request, other.cpu_request),
-            cpu_limit: both(self.cpu_limit, other.cpu_limit),
-            memory_request: both(self.memory_request, other.memory_request),
-            memory_limit: both(self.memory_limit, other.memory_limit),
+            requests: each(self.requests, other.requests, &with),
+            limits: each(self.limits, other.limits, &with),
         }
     }
 
@@ -54,15 +61,12 @@ impl Amounts {
     }
 
     fn is_guaranteed(&self) -> bool {
-        self.cpu_limit.is_some()
-            && self.memory_limit.is_some()
-            && self.cpu_request == self.cpu_limit
-            && self.memory_request == self.memory_limit
+        self.limits.iter().all(Option::is_some) && self.requests == self.limits
     }
 
     /// Only whole CPUs are given to a container alone.
     pub(super) fn has_whole_cpus(&self) -> bool {
-        self.cpu_request.is_some_and(|milli| milli > 0 && milli.is_multiple_of(1000))
+        self.requests[CPU].is_some_and(|milli| milli > 0 && milli.is_multiple_of(1000))
     }
 }
 
@@ -76,46 +80,37 @@ pub(super) enum Qos {
 
 /// What a pod asks for in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PodAmounts {
+pub(super) struct PodResources {
     pub(super) qos: Qos,
-    pub(super) sum: Amounts,
-    /// The kubelet limits a pod only if each of its containers is limited.
-    pub(super) all_limit_cpu: bool,
-    pub(super) all_limit_memory: bool,
+    /// A limit only of what each of its containers is limited in, as the kubelet limits a pod.
+    pub(super) sum: Resources,
     has_whole_cpus: bool,
 }
 
-impl PodAmounts {
+impl PodResources {
     pub(super) fn read(spec: &Yaml) -> Result<Self, String> {
-        let list = |key: &str| spec.get(key).map(Yaml::items).unwrap_or_default();
-        let read = |one: &Yaml| Amounts::read(one.get("resources"));
-        let main: Vec<Amounts> = list("containers").iter().map(read).collect::<Result<_, _>>()?;
-        let first: Vec<(bool, Amounts)> = list("initContainers")
-            .iter()
-            .map(|one| Ok((one.text(&["restartPolicy"]) == Some("Always"), read(one)?)))
-            .collect::<Result<_, String>>()?;
-        let own = spec.get("resources").map(|own| Amounts::read(Some(own))).transpose()?;
-        let all: Vec<Amounts> =
-            main.iter().copied().chain(first.iter().map(|(_, one)| *one)).collect();
-        let has_whole_cpus = main.iter().any(Amounts::has_whole_cpus);
-        let sum = with_overhead(total(&main, &first), spec)?;
+        let read = |one: &Yaml| Resources::read(one.get("resources"));
+        let main: Vec<Resources> =
+            spec.list("containers").iter().map(read).collect::<Result<_, _>>()?;
+        let goes_on = |one: &Yaml| one.text("restartPolicy") == Some("Always");
+        let first = spec.list("initContainers").iter().map(|one| Ok((goes_on(one), read(one)?)));
+        let first: Vec<(bool, Resources)> = first.collect::<Result<_, String>>()?;
+        let own = spec.get("resources").map(|own| Resources::read(Some(own))).transpose()?;
+        let all: Vec<Resources> =
+            main.iter().copied().chain(first.iter().map(|one| one.1)).collect();
+        let has_whole_cpus = main.iter().any(Resources::has_whole_cpus);
+        let mut sum = total(&main, &first);
+        // The overhead of the pod's runtime class counts for requests, and for limits that exist.
+        let overhead = amounts(Some(spec), "overhead.", "overhead")?;
+        let limits = std::array::from_fn(|at| overhead[at].filter(|_| sum.limits[at].is_some()));
+        sum = sum.plus(Resources { requests: overhead, limits });
+        for (at, limit) in sum.limits.iter_mut().enumerate() {
+            *limit = limit.filter(|_| all.iter().all(|one| one.limits[at].is_some()));
+        }
         // Resources of the pod itself stand for those of its containers.
-        let sum = own.map_or(sum, |own| Amounts {
-            cpu_request: own.cpu_request.or(sum.cpu_request),
-            cpu_limit: own.cpu_limit.or(sum.cpu_limit),
-            memory_request: own.memory_request.or(sum.memory_request),
-            memory_limit: own.memory_limit.or(sum.memory_limit),
-        });
-        let limits = |of: fn(&Amounts) -> Option<u64>| {
-            own.as_ref().and_then(of).is_some() || all.iter().all(|one| of(one).is_some())
-        };
-        Ok(Self {
-            qos: qos(own.as_ref().map_or(all.as_slice(), std::slice::from_ref)),
-            sum,
-            all_limit_cpu: limits(|one| one.cpu_limit),
-            all_limit_memory: limits(|one| one.memory_limit),
-            has_whole_cpus,
-        })
+        let sum = own.unwrap_or_default().each(sum, |own, _| own);
+        let qos = qos(own.as_ref().map_or(all.as_slice(), std::slice::from_ref));
+        Ok(Self { qos, sum, has_whole_cpus })
     }
 
     /// Whether the CPU manager may give CPUs to a container of it alone.
@@ -125,10 +120,10 @@ impl PodAmounts {
     }
 }
 
-fn qos(all: &[Amounts]) -> Qos {
-    if all.iter().all(|one| *one == Amounts::default()) {
+fn qos(all: &[Resources]) -> Qos {
+    if all.iter().all(|one| *one == Resources::default()) {
         Qos::BestEffort
-    } else if all.iter().all(Amounts::is_guaranteed) {
+    } else if all.iter().all(Resources::is_guaranteed) {
         Qos::Guaranteed
     } else {
         Qos::Burstable
@@ -136,8 +131,8 @@ fn qos(all: &[Amounts]) -> Qos {
 }
 
 /// Containers run at once, and so do those of the beginning that go on; the others run one after the other, before.
-fn total(main: &[Amounts], first: &[(bool, Amounts)]) -> Amounts {
-    let (mut going_on, mut most) = (Amounts::default(), Amounts::default());
+fn total(main: &[Resources], first: &[(bool, Resources)]) -> Resources {
+    let (mut going_on, mut most) = (Resources::default(), Resources::default());
     for (goes_on, one) in first {
         if *goes_on {
             going_on = going_on.plus(*one);
@@ -149,29 +144,13 @@ fn total(main: &[Amounts], first: &[(bool, Amounts)]) -> Amounts {
     main.iter().fold(going_on, |sum, one| sum.plus(*one)).most(most)
 }
 
-/// The overhead of the pod's runtime class counts for requests, and for limits that exist.
-fn with_overhead(sum: Amounts, spec: &Yaml) -> Result<Amounts, String> {
-    let amount = |name: &str, parts: u64| {
-        let text = spec.text(&["overhead", name]);
-        text.map(|text| kubernetes(text, parts).ok_or(format!("overhead `{text}` is no amount")))
-            .transpose()
-    };
-    let (cpu, memory) = (amount("cpu", 1000)?, amount("memory", 1)?);
-    Ok(sum.plus(Amounts {
-        cpu_request: cpu,
-        cpu_limit: cpu.filter(|_| sum.cpu_limit.is_some()),
-        memory_request: memory,
-        memory_limit: memory.filter(|_| sum.memory_limit.is_some()),
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::yaml::documents;
 
-    fn of(spec: &str) -> PodAmounts {
-        PodAmounts::read(&documents(spec).unwrap()[0]).unwrap()
+    fn of(spec: &str) -> PodResources {
+        PodResources::read(&documents(spec).unwrap()[0]).unwrap()
     }
 
     #[test]
@@ -196,8 +175,8 @@ initContainers:
 - {name: first, resources: {requests: {cpu: 900m}}}
 overhead: {cpu: 10m}
 ");
-        assert_eq!(pod.sum.cpu_request, Some(960));
-        assert_eq!(pod.sum.memory_request, Some(1 << 20));
-        assert!(!pod.all_limit_cpu && !pod.all_limit_memory);
+        assert_eq!(pod.sum.requests[CPU], Some(960));
+        assert_eq!(pod.sum.requests[MEMORY], Some(1 << 20));
+        assert_eq!(pod.sum.limits, [None, None]);
     }
 }
