@@ -3,36 +3,53 @@
 mod core;
 mod countable;
 mod cpu;
-mod cpuacct;
 mod cpuset;
 mod devices;
 mod freeze;
-mod freezer;
 mod hugetlb;
 mod io;
 mod memory;
-
 mod net;
 mod perf_event;
 mod pids;
-mod rdma;
+mod prelude;
 
 use crate::case::Case;
 
 const TABLES: &[&[Case]] = &[
     core::CASES,
-    cpu::CASES,
-    cpuacct::CASES,
+    freeze::ON_V2,
+    freeze::KILLED,
+    core::threaded::CASES,
+    core::wakes::CASES,
+    core::v1::CASES,
+    cpu::weight::CASES,
+    cpu::threads::CASES,
+    cpu::storm::CASES,
+    cpu::class::CASES,
+    cpu::quota::CASES,
+    cpu::class::TASKS,
+    cpu::account::CASES,
     cpuset::CASES,
-    memory::CASES,
-    io::CASES,
+    memory::limit::CASES,
+    memory::protection::CASES,
+    memory::nested::CASES,
+    memory::machine::CASES,
+    memory::protection::BARE,
+    memory::oom::CASES,
+    memory::charge::CASES,
+    memory::machine::SOFT,
+    io::cap::CASES,
+    io::weight::CASES,
+    io::cost::CASES,
+    io::weight::CLASS,
+    io::stat::CASES,
     pids::CASES,
     devices::CASES,
-    freezer::CASES,
+    freeze::ON_V1,
     hugetlb::CASES,
     perf_event::CASES,
     net::CASES,
-    rdma::CASES,
     countable::CASES,
 ];
 

@@ -90,6 +90,21 @@ impl Fixture<'_> {
         self.tree.make(group, true)
     }
 
+    /// Creates several groups without children, in this order.
+    pub fn make_each(&self, groups: &[&str]) -> Result<(), Error> {
+        groups.iter().try_for_each(|group| self.make(group))
+    }
+
+    /// Creates the directory of a group in the first hierarchy and nothing else; returns the error, if any.
+    pub fn mkdir(&self, group: &str) -> Option<Errno> {
+        errno_of(self.root.make_dir(self.directory(group)))
+    }
+
+    /// Removes that directory; returns the error, if any.
+    pub fn rmdir(&self, group: &str) -> Option<Errno> {
+        errno_of(self.root.remove_dir(self.directory(group)))
+    }
+
     /// The directory of a group in the first hierarchy.
     #[must_use]
     pub fn directory(&self, group: &str) -> PathBuf {
@@ -129,6 +144,16 @@ impl Fixture<'_> {
         errno_of(self.write(group, file, value))
     }
 
+    /// Moves a probe into a group of the first hierarchy; returns the error, if any.
+    pub fn attach(&self, group: &str, probe: &Running) -> Option<Errno> {
+        errno_of(self.move_to(group, probe))
+    }
+
+    /// The same where the kernel must not refuse.
+    pub fn move_to(&self, group: &str, probe: &Running) -> Result<(), Error> {
+        self.write(group, "cgroup.procs", &probe.pid().to_string())
+    }
+
     /// Reads an interface file of a group in the first hierarchy, trimmed.
     pub fn read(&self, group: &str, file: &str) -> Result<String, Error> {
         self.root.read_trimmed(self.directory(group).join(file))
@@ -161,6 +186,17 @@ impl Fixture<'_> {
     /// are the probe's name and its arguments, `spin threads=2 cpu=1` (module `probe`).
     pub fn start(&self, group: &str, words: &str) -> Result<Running, Error> {
         self.start_with(&self.tree.membership(group)?, words)
+    }
+
+    /// The same in a group that is created for it.
+    pub fn start_in(&self, group: &str, words: &str) -> Result<Running, Error> {
+        self.make(group)?;
+        self.start(group, words)
+    }
+
+    /// Starts a probe in a group, bound to [`Self::cpu`].
+    pub fn start_bound(&self, group: &str, words: &str) -> Result<Running, Error> {
+        self.start(group, &format!("{words} cpu={}", self.cpu()))
     }
 
     /// Starts a probe in Assay's own group.
@@ -275,6 +311,12 @@ impl Fixture<'_> {
         })?;
         let seconds = |ticks: u64| ticks as f64 / 100.0;
         Ok(CpuTime { idle_s: seconds(ticks[3] + ticks[4]), stolen_s: seconds(ticks[7]) })
+    }
+
+    /// The CPUs that Assay may use.
+    #[must_use]
+    pub fn cpus(&self) -> Vec<u16> {
+        self.facts.cpus.allowed.iter().collect()
     }
 
     /// A CPU to bind probes to: the last one that Assay may use, since much of a machine's own work

@@ -5,6 +5,7 @@ use std::fmt;
 use assay_stats::student::t_quantile;
 
 use crate::outcome::Verdict;
+use crate::windows::Window;
 
 /// A mean and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,6 +36,12 @@ impl Interval {
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
         let half = t_quantile(CONFIDENCE, count - 1.0) * (variance / count).sqrt();
         Self { low: mean - half, mean, high: mean + half }
+    }
+
+    /// The same of a value of each window.
+    #[must_use]
+    pub(crate) fn of_windows(windows: &[Window], value: impl Fn(&Window) -> f64) -> Self {
+        Self::of_mean(&windows.iter().map(value).collect::<Vec<f64>>())
     }
 
     /// Interval of the median, from windows in order: robust against a few disturbed windows. Cut

@@ -96,6 +96,17 @@ impl Outcome {
         if condition { Self::kept(evidence) } else { Self::broken(evidence) }
     }
 
+    /// The same observations as `void` if this condition holds: why.
+    #[must_use]
+    pub(crate) fn void_if(self, condition: bool, why: &str) -> Self {
+        if !condition {
+            return self;
+        }
+        let Self { reason, evidence, .. } = self;
+        let evidence = if evidence.is_empty() { vec![reason] } else { evidence };
+        Self { evidence, ..Self::void(why) }
+    }
+
     /// Adds a line of evidence.
     #[must_use]
     pub fn with(mut self, line: impl Into<String>) -> Self {

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use assay_kernel::process::{Membership, send};
@@ -79,10 +80,35 @@ impl Running {
         }
     }
 
+    /// Sends a line and reads the next line of output; `None` if the probe has ended.
+    pub fn ask(&mut self, line: &str) -> Result<Option<String>, Error> {
+        self.send(line);
+        self.line()
+    }
+
+    /// Whether the probe `echo` repeats a line.
+    pub fn answers(&mut self) -> Result<bool, Error> {
+        const WORDS: &str = "are you there";
+        Ok(self.ask(WORDS)?.is_some_and(|line| line == WORDS))
+    }
+
+    /// The number in the next line, which begins with `word`.
+    pub fn value<T: FromStr>(&mut self, word: &str) -> Result<T, Error> {
+        let line = self.line()?.unwrap_or_default();
+        line.strip_prefix(word).and_then(|text| text.parse().ok()).ok_or_else(|| {
+            failed("understand", &self.name, &format!("`{line}` instead of `{word}NUMBER`"))
+        })
+    }
+
     /// CPU time that the process has used, in nanoseconds, by its own clock.
     pub fn cpu_ns(&self) -> Result<u64, Error> {
-        clock::process_cpu_ns(self.pid())
-            .ok_or_else(|| failed("read the CPU clock of", &self.name, "the process has ended"))
+        clock::process_cpu_ns(self.pid()).ok_or_else(|| self.ended())
+    }
+
+    /// The error of a CPU clock that cannot be read.
+    #[must_use]
+    pub fn ended(&self) -> Error {
+        failed("read the CPU clock of", &self.name, "the process has ended")
     }
 
     /// Kills the process and waits until it is gone.

@@ -31,6 +31,11 @@ impl Window {
     }
 }
 
+/// The first counter's share of all in each window in which any grew.
+pub(crate) fn first_shares(windows: &[Window]) -> Vec<f64> {
+    windows.iter().filter_map(|window| Some(window.shares()?[0])).collect()
+}
+
 /// Mean of [`Window::busy`].
 pub(crate) fn mean_busy(windows: &[Window]) -> f64 {
     windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64

@@ -1,30 +1,17 @@
 //! core: the `cgroup.*` files of v2, and the files of every v1 hierarchy.
 
-mod delegate;
-mod limits;
-mod threaded;
-mod v1;
-mod wakes;
+pub(super) mod threaded;
+pub(super) mod v1;
+pub(super) mod wakes;
 
-use super::freeze;
-use crate::case::{Case, Topic};
-use crate::need::Need;
+use super::prelude::*;
 
-const CORE: Topic = v2("Documentation/admin-guide/cgroup-v2.rst, Core Interface Files");
-const FREEZE: Topic = CORE.needing(&[Need::V2, Need::File("cgroup.freeze")]);
+pub(super) const CORE: Topic = v2("Documentation/admin-guide/cgroup-v2.rst, Core Interface Files");
 const NO_INTERNAL_PROCESSES: Topic =
     v2("Documentation/admin-guide/cgroup-v2.rst, No Internal Process Constraint").needing(DOMAIN);
 const TOP_DOWN: Topic =
     v2("Documentation/admin-guide/cgroup-v2.rst, Top-down Constraint").needing(DOMAIN);
 const PROCESSES: Topic = v2("Documentation/admin-guide/cgroup-v2.rst, Processes");
-const THREADS: Topic = v2("Documentation/admin-guide/cgroup-v2.rst, Threads");
-const EVENTS: Topic = v2("Documentation/admin-guide/cgroup-v2.rst, [Un]populated Notification");
-const PRESSURE: Topic = v2("Documentation/accounting/psi.rst, Monitoring for pressure thresholds")
-    .needing(&[Need::V2, Need::Pressure, Need::File("cpu.pressure")]);
-const DELEGATION: Topic = v2("Documentation/admin-guide/cgroup-v2.rst, Delegation Containment")
-    .needing(&[Need::OnV2("pids"), Need::Root, Need::File("pids.max")]);
-const V1: Topic =
-    Topic::new("core", "Documentation/admin-guide/cgroup-v1/cgroups.rst", &[Need::AnyV1]);
 
 /// Controllers to which the no-internal-process constraint applies (the others are threaded).
 const DOMAIN: &[Need] = &[Need::AnyOnV2(&["memory", "io", "hugetlb", "rdma", "misc"])];
@@ -37,159 +24,165 @@ pub(super) const CASES: &[Case] = &[
     CORE.case(
         "a-depth-limit-refuses",
         "mkdir below cgroup.max.depth succeeds and beyond it fails with EAGAIN.",
-        limits::depth,
+        |fixture| {
+            fixture.make("a")?;
+            fixture.write("a", "cgroup.max.depth", "1")?;
+            let one = ("limit 1, mkdir one level below", fixture.mkdir("a/b"));
+            Ok(refused(one, ("two levels below", fixture.mkdir("a/b/c")), Errno::AGAIN))
+        },
     ),
     CORE.case(
         "a-limit-of-descendants-refuses",
         "mkdir up to cgroup.max.descendants succeeds and beyond it fails with EAGAIN.",
-        limits::descendants,
+        |fixture| {
+            fixture.make("a")?;
+            fixture.write("a", "cgroup.max.descendants", "2")?;
+            let within = fixture.mkdir("a/b").or(fixture.mkdir("a/c"));
+            let two = ("limit 2, mkdir of two groups", within);
+            Ok(refused(two, ("of a third", fixture.mkdir("a/d")), Errno::AGAIN))
+        },
     ),
     CORE.case(
         "stat-counts-descendants",
         "nr_descendants in cgroup.stat is the number of groups below.",
-        limits::count,
+        |fixture| {
+            fixture.make_each(&["a", "a/b", "a/c", "a/c/d"])?;
+            let three = fixture.keyed("a", "cgroup.stat", "nr_descendants")?;
+            fixture.root().remove_dir(fixture.directory("a/b"))?;
+            Ok(judge_count(three, fixture.keyed("a", "cgroup.stat", "nr_descendants")?))
+        },
     ),
     NO_INTERNAL_PROCESSES.case(
         "no-internal-processes",
         "A group with processes cannot enable a domain controller, and processes cannot enter a \
          group that has one enabled.",
-        limits::no_internal_processes,
+        |fixture| {
+            let enable = format!("+{}", first_controller(fixture)?);
+            let change = |group| fixture.refusal(group, "cgroup.subtree_control", &enable);
+            fixture.make_each(&["full", "empty"])?;
+            fixture.make_parent("inner")?;
+            let probe = fixture.start("full", "echo")?;
+            let (by_enabling, allowed) = (change("full"), change("empty"));
+            let (by_entering, free) =
+                (fixture.attach("inner", &probe), fixture.attach("full", &probe));
+            let without = format!("{enable} in a group without processes");
+            let leaf = ("a process into a group that enables nothing", free);
+            Ok(Outcome::all([
+                refused((&without, allowed), ("in one with a process", by_enabling), Errno::BUSY),
+                refused(leaf, ("into one that enables it", by_entering), Errno::BUSY),
+            ]))
+        },
     ),
     TOP_DOWN.case(
         "subtree-control-is-top-down",
         "A controller can be enabled only if the parent enables it, and not disabled while a \
          child uses it.",
-        limits::subtree_control,
+        |fixture| {
+            let name = first_controller(fixture)?;
+            let (on, off) = (format!("+{name}"), format!("-{name}"));
+            let change =
+                |group, change: &str| fixture.refusal(group, "cgroup.subtree_control", change);
+            fixture.make_each(&["a", "a/b"])?;
+            // The parent has not enabled it yet.
+            let early = change("a/b", &on);
+            fixture.write("a", "cgroup.subtree_control", &on)?;
+            let (late, unknown) = (change("a/b", &on), change("a", "+nonsense"));
+            // The child uses it now, so it cannot be disabled.
+            let in_use = change("a", &off);
+            fixture.write("a/b", "cgroup.subtree_control", &off)?;
+            let (known, unused) = (
+                format!("{on} where the parent enables it"),
+                format!("{off} while no child uses it"),
+            );
+            let free = change("a", &off);
+            Ok(Outcome::all([
+                refused((&known, late), ("where the parent does not", early), Errno::NOENT),
+                refused((&known, late), ("+nonsense", unknown), Errno::INVAL),
+                refused((&unused, free), ("while one does", in_use), Errno::BUSY),
+            ]))
+        },
     ),
     PROCESSES.case(
         "rmdir-of-a-populated-group-fails",
         "rmdir of a group with a process fails with EBUSY, and succeeds once the process has \
          ended.",
-        limits::rmdir,
+        rmdir,
     ),
     PROCESSES.case(
         "rmdir-of-a-group-with-children-fails",
         "rmdir of a group with a child group fails with EBUSY.",
-        limits::rmdir_of_a_parent,
+        |fixture| {
+            fixture.make_each(&["a", "a/b"])?;
+            let with_child = fixture.rmdir("a");
+            fixture.root().remove_dir(fixture.directory("a/b"))?;
+            let alone = ("rmdir of a group without children", fixture.rmdir("a"));
+            Ok(refused(alone, ("with one", with_child), Errno::BUSY))
+        },
     ),
     CORE.needing(&[Need::V2, Need::File("cgroup.kill")]).case(
         "kill-empties-the-subtree",
         "cgroup.kill kills every process of a subtree, including concurrent forks, and none \
          outside it.",
-        limits::kill,
-    ),
-    FREEZE.case(
-        "a-frozen-group-makes-no-progress",
-        "A group with cgroup.freeze 1 uses no CPU time once cgroup.events reports frozen 1.",
-        freeze::stops,
-    ),
-    FREEZE.case(
-        "a-thawed-group-goes-on",
-        "A thawed group resumes where it stopped and receives the input sent meanwhile.",
-        freeze::goes_on,
-    ),
-    FREEZE.case(
-        "siblings-of-a-frozen-group-go-on",
-        "Freezing a group does not affect its siblings.",
-        freeze::sibling,
-    ),
-    FREEZE.case(
-        "freezing-reaches-descendants",
-        "Groups below a frozen group are frozen until it is thawed.",
-        freeze::descendants,
-    ),
-    FREEZE.case(
-        "newcomers-freeze",
-        "A process moved into a frozen group freezes.",
-        freeze::newcomer,
-    ),
-    FREEZE.case(
-        "a-frozen-process-can-be-killed",
-        "A fatal signal ends a process in a frozen group.",
-        freeze::killed,
-    ),
-    THREADS.case(
-        "threads-of-one-process-go-apart",
-        "Threads of one process can be in different threaded groups of one domain.",
-        threaded::apart,
-    ),
-    THREADS.case(
-        "threads-are-accounted-apart",
-        "cpu.stat of a threaded group counts the threads inside it, not the whole process.",
-        threaded::accounted_apart,
-    ),
-    THREADS.case(
-        "threads-stay-in-their-domain",
-        "A thread cannot be moved to a group of another domain.",
-        threaded::stays_in_domain,
-    ),
-    THREADS.case(
-        "threaded-is-one-way",
-        "Making a group threaded makes its parent a threaded domain, and is irreversible.",
-        threaded::types,
-    ),
-    THREADS.needing(&[Need::V2, Need::File("cgroup.kill")]).case(
-        "kill-of-a-threaded-group-fails",
-        "Writing cgroup.kill in a threaded group fails with EOPNOTSUPP and kills nobody.",
-        threaded::kill,
-    ),
-    THREADS.case(
-        "procs-of-a-threaded-group-take-whole-processes",
-        "Writing to cgroup.procs of a threaded group moves every thread of the process there.",
-        threaded::whole_process,
-    ),
-    EVENTS.case(
-        "events-wake-a-poller",
-        "cgroup.events wakes a poller when populated changes, in both directions.",
-        wakes::populated,
-    ),
-    EVENTS.case(
-        "events-are-silent-when-nothing-changes",
-        "cgroup.events wakes no poller when a second process enters.",
-        wakes::nothing_changes,
-    ),
-    PRESSURE.case(
-        "pressure-triggers-wake-a-poller",
-        "A trigger on cpu.pressure wakes a poller when the group stalls longer than its \
-         threshold.",
-        wakes::pressure,
-    ),
-    PRESSURE.case(
-        "pressure-triggers-are-silent-without-pressure",
-        "A trigger on cpu.pressure of a sleeping group wakes no poller.",
-        wakes::no_pressure,
-    ),
-    DELEGATION.case(
-        "a-namespace-is-a-boundary",
-        "With nsdelegate, a process in a cgroup namespace cannot write to the limits of the namespace's root \
-         (EPERM) and cannot leave it (ENOENT).",
-        delegate::boundary,
-    ),
-    CORE.needing(&[Need::V2, Need::Pressure, Need::File("cgroup.pressure")]).case(
-        "pressure-that-is-off-is-not-counted",
-        "With cgroup.pressure 0 a group's stalls are not counted, those of groups below are, and with 1 \
-         they are counted again.",
-        wakes::pressure_off,
-    ),
-    V1.case(
-        "v1-tasks-move-one-thread",
-        "On v1, writing to tasks moves one thread, writing to cgroup.procs the whole process.",
-        v1::tasks_move_one_thread,
-    ),
-    V1.case(
-        "v1-inner-groups-hold-processes",
-        "On v1, a group with children may hold processes.",
-        v1::inner_nodes,
-    ),
-    V1.case(
-        "v1-notify-on-release-is-inherited",
-        "On v1, a new group inherits notify_on_release from its parent.",
-        v1::release,
-    ),
-    V1.case(
-        "v1-rmdir-of-a-populated-group-fails",
-        "On v1, rmdir of a group with a process fails with EBUSY, and succeeds once the process \
-         has ended.",
-        limits::rmdir,
+        |fixture| {
+            // A subtree whose processes fork as fast as they can; a sibling must survive.
+            fixture.make_each(&["a", "a/b", "c"])?;
+            let _breeder = fixture.start("a/b", "breed lines=4")?;
+            let mut above = fixture.start("a", "echo")?;
+            let mut sibling = fixture.start("c", "echo")?;
+            fixture.pause(0.1)?;
+            fixture.write("a", "cgroup.kill", "1")?;
+            let populated = || fixture.keyed("a", "cgroup.events", "populated");
+            let empty = fixture.wait_for(2.0, || Ok(populated()? == 0))?;
+            let left =
+                fixture.tree().processes("a/b")?.len() + fixture.tree().processes("a")?.len();
+            let ended = above.ended_within(fixture.time(1.0)).is_some();
+            Ok(judge_kill(empty && ended, left, sibling.answers()?))
+        },
     ),
 ];
+
+pub(super) fn rmdir(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let mut probe = fixture.start_in("a", "echo")?;
+    let populated = fixture.rmdir("a");
+    probe.end()?;
+    // A process leaves its groups shortly before or after its parent can reap it.
+    let mut after = None;
+    fixture.wait_for(2.0, || {
+        after = fixture.rmdir("a");
+        Ok(after != Some(Errno::BUSY))
+    })?;
+    let ended = ("rmdir after the process has ended", after);
+    Ok(refused(ended, ("while it runs", populated), Errno::BUSY))
+}
+
+/// The first controller that the case's groups may enable.
+fn first_controller(fixture: &Fixture) -> Result<String, Error> {
+    let controllers = fixture.read("", "cgroup.subtree_control")?;
+    Ok(controllers.split(' ').next().unwrap_or_default().to_owned())
+}
+
+fn judge_count(three: u64, two: u64) -> Outcome {
+    let evidence = format!("3 groups below: nr_descendants {three}; 2 after rmdir: {two}");
+    Outcome::holds(three == 3 && two == 2, evidence)
+}
+
+fn judge_kill(empty: bool, remaining: usize, spared: bool) -> Outcome {
+    let evidence = format!(
+        "subtree with 4 lines of processes that fork without end: emptied {empty}, {remaining} left; \
+         its sibling survives: {spared}"
+    );
+    Outcome::holds(empty && remaining == 0 && spared, evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_surviving_subtree_or_a_killed_sibling_is_broken() {
+        assert_eq!(judge_kill(true, 0, true).verdict, Verdict::Kept);
+        assert_eq!(judge_kill(false, 3, true).verdict, Verdict::Broken);
+        assert_eq!(judge_kill(true, 0, false).verdict, Verdict::Broken);
+        assert_eq!(judge_count(3, 3).verdict, Verdict::Broken);
+    }
+}

@@ -1,269 +1,135 @@
 //! cpu: weights, quotas, scheduling classes, and the counters of cpu.stat.
 
 pub(super) mod account;
-mod class;
-mod hierarchy;
-mod quota;
-mod quota_beside;
-mod storm;
-mod threads;
+pub(super) mod class;
+pub(super) mod quota;
+pub(super) mod storm;
+pub(super) mod threads;
 pub(super) mod weight;
 
-use crate::case::{Case, Topic};
-use crate::need::Need;
+use super::prelude::*;
 
-const V2: &str = "Documentation/admin-guide/cgroup-v2.rst, CPU Interface Files";
-const CPU: Topic = Topic::new("cpu", V2, &[Need::Controller("cpu")]);
-/// cpu.stat has the time used without the controller, too.
-const STAT: Topic = CPU.needing(&[Need::V2]);
-const BANDWIDTH: Topic = CPU.documented_in("Documentation/scheduler/sched-bwc.rst");
-/// The file exists since Linux 5.15; its documentation is newer.
-const IDLE: Topic = CPU
-    .documented_in("Documentation/admin-guide/cgroup-v2.rst, cpu.idle")
-    .needing(&[Need::Controller("cpu"), Need::File("cpu.idle")]);
-const REAL_TIME: Topic = CPU
-    .documented_in("Documentation/scheduler/sched-rt-group.rst")
-    .needing(&[Need::OnV1("cpu"), Need::File("cpu.rt_runtime_us")]);
+const CPU: Topic = Topic::new(
+    "cpu",
+    "Documentation/admin-guide/cgroup-v2.rst, CPU Interface Files",
+    &[Need::Controller("cpu")],
+);
 
-const STORM: Topic = CPU
-    .documented_in("Documentation/scheduler/sched-eevdf.rst")
-    .needing(&[Need::Controller("cpu"), Need::Cpus(2)]);
-/// What to expect of a kernel that breaks these promises.
-const STARVES: &str = "on some kernels this leaves all other work on two CPUs without any CPU time \
-                       for a second, three in an emulated machine; it ends by itself";
-/// What a group's threads do to its weight. The modes are in no document: kernel/sched/fair.c, `calc_group_shares`.
-const THREADS: Topic = CPU
-    .documented_in("Documentation/admin-guide/cgroup-v2.rst, Weights")
-    .needing(&[Need::Controller("cpu"), Need::Cpus(2)]);
-/// In guests only: writing the mode patches the kernel's code, and has ended in a panic.
-const MODES: Topic = THREADS.needing(&[
-    Need::Controller("cpu"),
-    Need::Cpus(2),
-    Need::Root,
-    Need::WeightModes,
-    Need::Emulated,
-]);
-/// Said before a case that sets `cgroup_mode`.
-const WHOLE_HOST: &str = "for some seconds weights of CPU divide by another mode on the whole machine; an emulated guest of \
-                          7.3.4 once ended with a kernel panic, since the kernel patches its code for that";
-const BURST: Topic = BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Kernel(5, 14)]);
+/// Tolerance of a share, relative to itself.
+const MARGIN: f64 = 0.10;
 
-pub(super) const CASES: &[Case] = &[
-    CPU.case(
-        "weights-divide-a-saturated-cpu",
-        "Groups with weights 1:2:4:8 on one saturated CPU get its time 1:2:4:8.",
-        weight::divide,
-    ),
-    CPU.case(
-        "weights-do-nothing-on-a-cpu-with-room",
-        "Weights 1:8 take no time from groups that together leave the CPU partly idle.",
-        weight::below_capacity,
-    ),
-    CPU.case(
-        "a-light-group-yields-to-heavy-ones",
-        "A group of weight 1 beside two of weight 10000 leaves them the CPU, in equal parts.",
-        hierarchy::light_beside_heavy,
-    ),
-    CPU.case(
-        "light-groups-alone-share-equally",
-        "Three groups of weight 1 that are alone on a CPU get a third of it each.",
-        hierarchy::light_alone,
-    ),
-    CPU.case(
-        "a-weight-changed-under-load-takes-effect",
-        "When a weight changes from 1:1 to 1:4 while both groups run, they then get 1:4.",
-        hierarchy::reweight,
-    ),
-    CPU.case(
-        "writing-the-same-weight-changes-nothing",
-        "Writing the weight that a running group has, hundreds of times, takes no time from it.",
-        hierarchy::rewrite,
-    ),
-    CPU.case(
-        "weights-divide-at-each-of-three-levels",
-        "In a tree of three levels each level divides by weight what the one above got.",
-        hierarchy::three_levels,
-    ),
-    CPU.case(
-        "depth-alone-changes-nothing",
-        "A group three levels down gets as much as a sibling of its ancestor with the same weight.",
-        hierarchy::depth,
-    ),
-    THREADS.case(
-        "weights-count-whatever-the-number-of-threads",
-        "Groups of equal weight with one thread and four on one CPU get a half of it each.",
-        threads::one_beside_four,
-    ),
-    THREADS.case(
-        "weights-in-proportion-to-threads-count-once",
-        "Groups with weights 1:2, with two threads and four on one CPU, get its time 1:2.",
-        threads::two_beside_four,
-    ),
-    THREADS.case(
-        "weights-divide-among-groups-with-as-many-threads",
-        "Groups with weights 1:2 and four threads each on one CPU get its time 1:2.",
-        threads::four_beside_four,
-    ),
-    THREADS.case(
-        "a-group-beside-single-threads-counts-as-one",
-        "A group with threads on two CPUs, beside one thread in a group of equal weight on each, gets a \
-         third of both.",
-        threads::beside_single_threads,
-    ),
-    THREADS.case(
-        "weights-count-whatever-the-number-of-free-threads",
-        "Groups of equal weight, with threads for half of the CPUs and for twice all of them, get a half \
-         of all each.",
-        threads::free,
-    ),
-    THREADS.case(
-        "weights-divide-among-groups-with-as-many-free-threads",
-        "Groups with weights 1:2 and twice as many threads as CPUs get the CPUs 1:2.",
-        threads::free_and_equal,
-    ),
-    MODES
-        .case(
-            "with-smp-weights-count-whatever-the-number-of-threads",
-            "With cgroup_mode smp, groups of equal weight with one thread and four on one CPU get a half \
-             of it each.",
-            threads::one_beside_four_with_smp,
-        )
-        .warning(WHOLE_HOST),
-    MODES
-        .case(
-            "each-mode-divides-by-its-law",
-            "With each cgroup_mode, groups of equal weight with one thread and four on one CPU get what \
-             the mode's law says.",
-            threads::each_mode,
-        )
-        .warning(WHOLE_HOST),
-    STORM
-        .case(
-            "a-storm-of-wakeups-leaves-siblings-the-cpu",
-            "A group makes progress beside a sibling of equal weight in which, two levels down, two \
-             pairs of processes on two CPUs wake each other.",
-            storm::nested,
-        )
-        .warning(STARVES),
-    STORM
-        .case(
-            "a-flat-storm-of-wakeups-leaves-siblings-the-cpu",
-            "The same with both pairs directly in the sibling.",
-            storm::flat,
-        )
-        .warning(STARVES),
-    STORM.case(
-        "a-storm-of-wakeups-in-a-group-for-each-cpu",
-        "The same with a group for each pair, so that no group has tasks on two CPUs.",
-        storm::apart,
-    ),
-    STORM.case(
-        "a-storm-of-one-pair-leaves-siblings-the-cpu",
-        "A group makes progress beside a sibling in which, two levels down, one pair of processes \
-         wakes each other.",
-        storm::one_pair,
-    ),
-    CPU.needing(&[Need::OnV2("cpu"), Need::File("cpu.weight.nice")]).case(
-        "weight-nice-weighs-as-nice-does",
-        "Groups with cpu.weight.nice 0 and 5 divide a saturated CPU like tasks of these nice \
-         values.",
-        class::by_nice,
-    ),
-    IDLE.case(
-        "an-idle-group-yields-to-a-busy-one",
-        "A group with cpu.idle gets almost nothing of a CPU that another group keeps busy.",
-        class::idle_beside_busy,
-    ),
-    IDLE.case(
-        "an-idle-group-alone-gets-the-cpu",
-        "A group with cpu.idle that is alone on its CPU gets all of it.",
-        class::idle_alone,
-    ),
-    IDLE.case(
-        "an-idle-group-gets-less-than-weight-1",
-        "A group with cpu.idle gets less than a sibling of weight 1, the lightest.",
-        quota_beside::idle_beside_light,
-    ),
-    IDLE.documented_in("Documentation/admin-guide/cgroup-v2.rst, cpu.weight")
-        .needing(&[Need::OnV2("cpu"), Need::File("cpu.idle")])
-        .case(
-            "the-weight-of-an-idle-group-reads-0",
-            "cpu.weight of a group with cpu.idle shows as a 0.",
-            class::idle_weight,
-        ),
-    IDLE.case(
-        "idle-groups-share-equally",
-        "Two groups with cpu.idle that are alone on a CPU get a half of it each.",
-        quota_beside::idle_beside_idle,
-    ),
-    BANDWIDTH.case(
-        "a-quota-caps-and-counts",
-        "A group uses no more than its quota in a period, and throttling is counted.",
-        quota::caps,
-    ),
-    BANDWIDTH.case(
-        "a-quota-far-above-the-use-does-nothing",
-        "A quota far above what a group uses never throttles it.",
-        quota::far_above,
-    ),
-    BANDWIDTH.case(
-        "a-childs-quota-is-bounded-by-its-parents",
-        "A child cannot exceed its parent's quota: v1 refuses the setting, v2 caps the time.",
-        quota::of_child,
-    ),
-    BANDWIDTH.case(
-        "a-quota-below-the-weighted-share-leaves-the-rest",
-        "What a quota takes from a heavy group, its light sibling gets.",
-        quota_beside::binds,
-    ),
-    BANDWIDTH.case(
-        "a-quota-above-the-weighted-share-does-nothing",
-        "A quota above a group's share by weight leaves the shares 1:3.",
-        quota_beside::does_not_bind,
-    ),
-    BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Cpus(2)]).case(
-        "a-quota-counts-bound-threads-on-all-cpus",
-        "Threads bound to two CPUs use no more than the quota of their group together.",
-        quota_beside::bound_threads,
-    ),
-    BANDWIDTH.case(
-        "bound-threads-below-their-quota-run-freely",
-        "Threads bound to one CPU, with a quota of more than one, are never throttled.",
-        quota_beside::bound_below_quota,
-    ),
-    BURST.case(
-        "a-burst-carries-unused-quota-over",
-        "A group that saved quota may later exceed it by its burst.",
-        quota::burst,
-    ),
-    BURST.case(
-        "a-burst-gives-a-busy-group-nothing",
-        "A group that always uses up its quota never exceeds it, whatever its burst.",
-        quota_beside::burst_without_savings,
-    ),
-    CPU.needing(&[Need::Controller("cpu"), Need::File("cpu.uclamp.max")]).case(
-        "uclamp-max-clamps-tasks",
-        "Tasks of a group are clamped to its cpu.uclamp.max.",
-        class::clamp,
-    ),
-    REAL_TIME.case(
-        "without-rt-runtime-no-task-is-real-time",
-        "A group with cpu.rt_runtime_us 0 has no real-time tasks.",
-        class::no_real_time,
-    ),
-    STAT.case(
-        "usage-is-the-time-of-its-threads",
-        "usage_usec in cpu.stat grows by the CPU time that threads of the group use.",
-        account::usage,
-    ),
-    STAT.case(
-        "usage-of-a-sleeper-is-nothing",
-        "usage_usec of a sleeping group does not grow, whatever its siblings do.",
-        account::sleeper,
-    ),
-    STAT.case(
-        "usage-is-user-and-system",
-        "user_usec and system_usec add up to usage_usec.",
-        account::parts,
-    ),
-];
+/// Creates a group with a weight.
+fn make(fixture: &Fixture, group: &str, weight: u64) -> Result<(), Error> {
+    fixture.make(group)?;
+    set_weight(fixture, group, weight)
+}
+
+/// Sets a weight; on v1 proportional shares (1024 for 100).
+fn set_weight(fixture: &Fixture, group: &str, weight: u64) -> Result<(), Error> {
+    let shares = weight * 1024 / 100;
+    let (file, value) = fixture.by_version(("cpu.shares", shares), ("cpu.weight", weight));
+    fixture.write(group, file, &value.to_string())
+}
+
+/// Creates groups with these weights and starts a probe in each, all on one CPU.
+fn contend(fixture: &Fixture, words: &str, groups: &[(&str, u64)]) -> Result<Vec<Running>, Error> {
+    fixture.go_first()?;
+    let start = |(group, weight): &(&str, u64)| {
+        make(fixture, group, *weight)?;
+        fixture.start_bound(group, words)
+    };
+    groups.iter().map(start).collect()
+}
+
+/// CPU time of each probe by its own clock, in nanoseconds.
+fn cpu_times(probes: &[Running]) -> Result<Vec<u64>, Error> {
+    probes.iter().map(Running::cpu_ns).collect()
+}
+
+/// Judges the probes' CPU time in windows.
+fn watch(
+    fixture: &Fixture,
+    probes: &[Running],
+    judge: impl Fn(&[Window]) -> Outcome,
+) -> Result<Outcome, Stop> {
+    // The first slices after the start depend on the start order.
+    fixture.pause(0.1)?;
+    fixture.settle(8, &[0.25, 1.0], || cpu_times(probes), judge)
+}
+
+/// The same against these weights.
+fn decide(fixture: &Fixture, probes: &[Running], weights: &[f64]) -> Result<Outcome, Stop> {
+    watch(fixture, probes, |windows| judge(windows, weights))
+}
+
+/// Compares shares of CPU time with weights. Void if other work left the groups so little of the
+/// CPU that single time slices would be judged instead of weights.
+fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
+    let shares: Vec<Vec<f64>> = windows.iter().filter_map(Window::shares).collect();
+    let busy = mean_busy(windows);
+    if shares.len() < windows.len() || busy < 0.3 {
+        return Outcome::void(format!("the groups got only {:.0} % of the CPU", busy * 100.0));
+    }
+    let (mut measured, mut due, mut error) = (Vec::new(), Vec::new(), 0.0_f64);
+    let (verdict, ratios) = against_weights(&shares, weights, MARGIN, Interval::of_median);
+    for (expected, ratio) in ratios {
+        error = error.max((ratio.low - 1.0).abs()).max((ratio.high - 1.0).abs());
+        measured.push(format!("{:.1}", 100.0 * ratio.mean * expected));
+        due.push(format!("{:.1}", 100.0 * expected));
+    }
+    let evidence = format!(
+        "shares {} %, by weight {} %; off by at most {:.0} % of a share; {} windows, {:.0} % of the \
+         CPU used by the groups",
+        measured.join(" "),
+        due.join(" "),
+        error * 100.0,
+        windows.len(),
+        busy * 100.0
+    );
+    let off = format!("a share is off by more than {:.0} % of itself", MARGIN * 100.0);
+    Outcome::decided(verdict, evidence, &off, "the shares vary too much between windows")
+}
+
+/// The windows of all groups but the first.
+fn without_first(windows: &[Window]) -> Vec<Window> {
+    let others = |window: &Window| Window { grew: window.grew[1..].to_vec(), ..window.clone() };
+    windows.iter().map(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(shares: &[f64], wobble: f64) -> Vec<Window> {
+        (0..8)
+            .map(|number| {
+                let sign = if number % 2 == 0 { wobble } else { -wobble };
+                let grew = shares.iter().map(|share| share * (1.0 + sign) * 1e8);
+                let mut grew: Vec<f64> = grew.collect();
+                grew[0] *= 1.0 + sign;
+                Window { seconds: 0.1, grew }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn ignored_weights_are_broken() {
+        let even = windows(&[0.25; 4], 0.01);
+        assert_eq!(judge(&even, &[1.0, 2.0, 4.0, 8.0]).verdict, Verdict::Broken);
+        let right = windows(&[1.0 / 15.0, 2.0 / 15.0, 4.0 / 15.0, 8.0 / 15.0], 0.01);
+        let kept = judge(&right, &[1.0, 2.0, 4.0, 8.0]);
+        assert_eq!(kept.verdict, Verdict::Kept, "{kept:?}");
+    }
+
+    #[test]
+    fn noise_is_undecided_and_never_broken() {
+        let noisy = windows(&[1.0 / 15.0, 2.0 / 15.0, 4.0 / 15.0, 8.0 / 15.0], 0.5);
+        assert_eq!(judge(&noisy, &[1.0, 2.0, 4.0, 8.0]).verdict, Verdict::Undecided);
+    }
+
+    #[test]
+    fn a_cpu_used_by_other_work_is_void() {
+        let idle = crate::windows::of_cpus(&[0.01, 0.02]);
+        assert_eq!(judge(&idle, &[1.0, 2.0]).verdict, Verdict::Void);
+    }
+}

@@ -4,16 +4,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use assay_kernel::{Error, Root};
-use rustix::io::Errno;
+use assay_kernel::Root;
 use rustix::process::Signal;
 
-use crate::case::{Case, Topic};
-use crate::errno_name::errno_text;
-use crate::fixture::Fixture;
-use crate::need::Need;
-use crate::outcome::{Outcome, Stop};
-use crate::running::Running;
+use super::prelude::*;
 
 const HUGETLB: Topic = Topic::new(
     "hugetlb",
@@ -25,31 +19,42 @@ pub(super) const CASES: &[Case] = &[
     HUGETLB.case(
         "touch-above-the-limit-ends-in-sigbus",
         "Touching a huge page above the limit ends in SIGBUS and is counted.",
-        above,
+        |fixture| Ok(judge_above(&touch(fixture, 2)?)),
     ),
     HUGETLB.case(
         "touch-below-the-limit-succeeds",
         "All huge pages below the limit can be used.",
-        below,
+        |fixture| Ok(judge_below(&touch(fixture, PAGES)?)),
     ),
     HUGETLB.case(
         "reservation-above-the-limit-is-refused",
         "An mmap that reserves more huge pages than rsvd allows fails with ENOMEM.",
-        reserve_above,
+        |fixture| reserve(fixture, 2, Some(Errno::NOMEM)),
     ),
     HUGETLB.case(
         "reservation-below-the-limit-succeeds",
         "An mmap that reserves as many huge pages as rsvd allows succeeds.",
-        reserve_below,
+        |fixture| reserve(fixture, PAGES, None),
     ),
     HUGETLB.case(
         "use-returns-with-the-process",
         "Huge pages are released when their process ends.",
-        returns,
+        |fixture| {
+            let pool = pool(fixture)?;
+            let mut probe = limited(fixture, &pool, "", PAGES)?;
+            probe.ask(&format!("map {PAGES}"))?;
+            probe.send("touch");
+            while probe.line()?.is_some_and(|line| line != "touched") {}
+            let used = current(fixture, &pool)?;
+            drop(probe);
+            fixture.wait_for(2.0, || Ok(current(fixture, &pool)? == 0))?;
+            Ok(judge_return(used, current(fixture, &pool)?))
+        },
     ),
 ];
 
 const POOLS: &str = "/sys/kernel/mm/hugepages";
+
 /// Largest number of huge pages used by a case.
 const PAGES: u64 = 4;
 
@@ -147,8 +152,7 @@ struct Touched {
 fn touch(fixture: &mut Fixture, limit: u64) -> Result<Touched, Stop> {
     let pool = pool(fixture)?;
     let mut probe = limited(fixture, &pool, "", limit)?;
-    probe.send(&format!("promise {PAGES}"));
-    probe.line()?;
+    probe.ask(&format!("promise {PAGES}"))?;
     probe.send("touch");
     let mut pages = 0;
     let mut all = false;
@@ -184,10 +188,6 @@ impl Touched {
     }
 }
 
-fn above(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge_above(&touch(fixture, 2)?))
-}
-
 fn judge_above(touched: &Touched) -> Outcome {
     let bus = touched.signal == Some(Signal::BUS.as_raw());
     Outcome::holds(
@@ -196,69 +196,32 @@ fn judge_above(touched: &Touched) -> Outcome {
     )
 }
 
-fn below(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge_below(&touch(fixture, PAGES)?))
-}
-
 /// Another process may take the host's free pages, which ends in SIGBUS, too; the group's own
 /// counter distinguishes the two.
 fn judge_below(touched: &Touched) -> Outcome {
-    if touched.signal.is_some() && touched.refusals == 0 {
-        return Outcome::void("the host ran out of free huge pages").with(touched.evidence());
-    }
-    let all = touched.pages == PAGES && touched.current == PAGES;
-    Outcome::holds(all && touched.signal.is_none() && touched.refusals == 0, touched.evidence())
+    let Touched { pages, signal, current, refusals, .. } = *touched;
+    let all = pages == PAGES && current == PAGES && signal.is_none() && refusals == 0;
+    Outcome::holds(all, touched.evidence())
+        .void_if(signal.is_some() && refusals == 0, "the host ran out of free huge pages")
 }
 
-/// Result of an mmap of [`PAGES`] huge pages under this reservation limit.
-fn reserve(fixture: &mut Fixture, limit: u64) -> Result<Option<Errno>, Stop> {
+/// An mmap of [`PAGES`] huge pages under this reservation limit.
+fn reserve(fixture: &mut Fixture, limit: u64, expected: Option<Errno>) -> Result<Outcome, Stop> {
     let pool = pool(fixture)?;
     let mut probe = limited(fixture, &pool, "rsvd.", limit)?;
     probe.send(&format!("map {PAGES}"));
-    Ok(probe.refusal()?)
-}
-
-fn reserve_above(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge_reserved(2, reserve(fixture, 2)?, Some(Errno::NOMEM)))
-}
-
-fn reserve_below(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge_reserved(PAGES, reserve(fixture, PAGES)?, None))
-}
-
-fn judge_reserved(limit: u64, answer: Option<Errno>, expected: Option<Errno>) -> Outcome {
-    let evidence = format!(
-        "rsvd limit {limit} huge pages, mmap that reserves {PAGES}: {}",
-        errno_text(answer)
-    );
-    Outcome::holds(answer == expected, evidence)
-}
-
-fn returns(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let pool = pool(fixture)?;
-    let mut probe = limited(fixture, &pool, "", PAGES)?;
-    probe.send(&format!("map {PAGES}"));
-    probe.line()?;
-    probe.send("touch");
-    while probe.line()?.is_some_and(|line| line != "touched") {}
-    let used = current(fixture, &pool)?;
-    drop(probe);
-    fixture.wait_for(2.0, || Ok(current(fixture, &pool)? == 0))?;
-    Ok(judge_return(used, current(fixture, &pool)?))
+    let what = format!("rsvd limit {limit} huge pages, mmap that reserves {PAGES}");
+    Ok(answered(&what, probe.refusal()?, expected))
 }
 
 fn judge_return(used: u64, left: u64) -> Outcome {
     let evidence = format!("{used} huge pages in use, {left} after the end of the process");
-    if used == 0 {
-        return Outcome::void("no huge page was ever in use").with(evidence);
-    }
-    Outcome::holds(left == 0, evidence)
+    Outcome::holds(left == 0, evidence).void_if(used == 0, "no huge page was ever in use")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     fn touched(limit: u64, pages: u64, signal: Option<i32>, refusals: u64) -> Touched {
         Touched { limit, pages, signal, current: pages, refusals }
@@ -280,10 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn reservations_and_releases_are_judged_by_their_result() {
-        assert_eq!(judge_reserved(2, None, Some(Errno::NOMEM)).verdict, Verdict::Broken);
-        let kept = judge_reserved(2, Some(Errno::NOMEM), Some(Errno::NOMEM));
-        assert_eq!(kept.verdict, Verdict::Kept);
+    fn pages_that_stay_in_use_are_broken() {
         assert_eq!(judge_return(4, 0).verdict, Verdict::Kept);
         assert_eq!(judge_return(4, 4).verdict, Verdict::Broken);
         assert_eq!(judge_return(0, 0).verdict, Verdict::Void);

@@ -1,19 +1,13 @@
 //! memory: limits, protection, OOM kills, swap, reclaim, charges and events.
 
-mod charge;
-mod events;
-mod high;
-mod hog;
-mod limit;
-mod machine;
-mod nested;
-mod oom;
-mod protection;
-mod reclaim;
-mod swap;
+pub(super) mod charge;
+pub(super) mod limit;
+pub(super) mod machine;
+pub(super) mod nested;
+pub(super) mod oom;
+pub(super) mod protection;
 
-use crate::case::{Case, Topic};
-use crate::need::Need;
+use super::prelude::*;
 
 const MEMORY: Topic = Topic::new(
     "memory",
@@ -23,208 +17,191 @@ const MEMORY: Topic = Topic::new(
 const V2: Topic = MEMORY.needing(&[Need::OnV2("memory")]);
 /// With a disk whose content becomes page cache.
 const CACHE: Topic = MEMORY.needing(&[Need::Controller("memory"), Need::Loop]);
-const SWAP: Topic = MEMORY.needing(&[Need::Controller("memory"), Need::Swap]);
-/// While the whole machine is short of memory.
-const SHORT: Topic = MEMORY.needing(&[Need::OnV2("memory"), Need::Loop, Need::Emulated]);
-const TAKES_ALL: &str = "takes nearly all memory of this emulated machine for some seconds";
+const V2_CACHE: Topic = MEMORY.needing(&[Need::OnV2("memory"), Need::Loop]);
 const V1: Topic = MEMORY
     .documented_in("Documentation/admin-guide/cgroup-v1/memory.rst")
     .needing(&[Need::OnV1("memory")]);
 
-pub(super) const CASES: &[Case] = &[
-    MEMORY.case(
-        "max-kills-and-counts",
-        "A process that exceeds memory.max is killed, and the kill is counted.",
-        limit::kills,
-    ),
-    MEMORY.case(
-        "below-max-nobody-is-killed",
-        "A process below memory.max is neither killed nor slowed down.",
-        limit::spares,
-    ),
-    CACHE.case(
-        "page-cache-above-max-is-reclaimed",
-        "Page cache above memory.max is reclaimed, and its reader survives.",
-        limit::reclaims_cache,
-    ),
-    CACHE.case(
-        "page-cache-without-a-limit-stays",
-        "Without a limit the page cache of a file that was read stays.",
-        limit::keeps_cache,
-    ),
-    MEMORY.case(
-        "max-binds-the-groups-inside",
-        "memory.max of a group limits the total of its child groups.",
-        limit::binds_children,
-    ),
-    V1.needing(&[Need::OnV1("memory"), Need::File("memory.memsw.failcnt")]).case(
-        "memsw-limit-holds-and-counts",
-        "A process above the combined limit of memory and swap is killed, and failcnt counts it.",
-        limit::together,
-    ),
-    V2.case(
-        "high-throttles-and-never-kills",
-        "A group above memory.high is slowed down, and none of its processes is killed.",
-        high::throttles,
-    ),
-    V2.case(
-        "below-high-nothing-is-throttled",
-        "A group below memory.high is not slowed down.",
-        high::leaves_alone,
-    ),
-    MEMORY.needing(&[Need::OnV2("memory"), Need::Loop]).case(
-        "low-protects-from-a-hog",
-        "memory.low keeps a group's page cache under pressure from a sibling.",
-        protection::low,
-    ),
-    MEMORY.needing(&[Need::OnV2("memory"), Need::Loop]).case(
-        "min-protects-from-a-hog",
-        "memory.min keeps a group's page cache under pressure from a sibling.",
-        protection::min,
-    ),
-    V2.needing(&[Need::OnV2("memory"), Need::Loop]).case(
-        "nested-min-is-shared-by-protection",
-        "Groups inside a group with memory.min share it by their own, and none of it is given up.",
-        nested::min,
-    ),
-    V2.needing(&[Need::OnV2("memory"), Need::Loop]).case(
-        "nested-low-is-shared-by-protection",
-        "Groups inside a group with memory.low share it by their own, until an OOM kill would follow.",
-        nested::low,
-    ),
-    V2.needing(&[Need::OnV2("memory"), Need::Loop]).case(
-        "low-without-the-parents-protects-nothing",
-        "Groups inside a group without memory.low are not protected by their own.",
-        nested::without_parent,
-    ),
-    SHORT.case(
-        "low-holds-while-the-machine-is-short",
-        "memory.low keeps a group's page cache while the whole machine is short of memory and others have some.",
-        machine::low,
-    ).warning(TAKES_ALL),
-    SHORT.case(
-        "min-holds-while-the-machine-is-short",
-        "memory.min keeps a group's page cache while the whole machine is short of memory and others have some.",
-        machine::min,
-    ).warning(TAKES_ALL),
-    CACHE.case(
-        "unprotected-page-cache-is-lost",
-        "Without protection, pressure from a sibling takes page cache away.",
-        protection::unprotected,
-    ),
-    MEMORY.needing(&[Need::OnV2("memory"), Need::File("memory.oom.group")]).case(
-        "oom-group-kills-all",
-        "With memory.oom.group all processes of the group are killed together.",
-        oom::group,
-    ),
-    MEMORY.case(
-        "oom-kills-one",
-        "Without memory.oom.group one process is killed and the others survive.",
-        oom::one,
-    ),
-    V1.case(
-        "oom-kill-disable-stops",
-        "With oom_kill_disable a process above the limit blocks until memory is available.",
-        oom::disabled,
-    ),
-    V1.case(
-        "oom-kill-disable-leaves-the-rest-alone",
-        "With oom_kill_disable a process below the limit is not blocked.",
-        oom::below_capacity,
-    ),
-    SWAP.case(
-        "swap-takes-what-is-above-max",
-        "With swap space allowed, memory above memory.max is swapped and no process is killed.",
-        swap::takes_the_rest,
-    ),
-    SWAP.case(
-        "swap-max-bounds-swap",
-        "A group uses no more swap space than its limit, and is killed beyond that.",
-        swap::is_bounded,
-    ),
-    MEMORY.needing(&[Need::OnV2("memory"), Need::Swap, Need::File("memory.swap.high")]).case(
-        "swap-high-throttles-and-never-kills",
-        "A group above memory.swap.high is slowed down, and none of its processes is killed.",
-        swap::high,
-    ),
-    MEMORY.needing(&[Need::OnV2("memory"), Need::Swap, Need::File("memory.zswap.max")]).case(
-        "zswap-max-bounds-zswap",
-        "With memory.zswap.max 0 no memory of a group is kept compressed.",
-        swap::zswap,
-    ),
-    MEMORY
-        .needing(&[
-            Need::Controller("memory"),
-            Need::FileBy("memory.force_empty", "memory.reclaim"),
-            Need::Loop,
-        ])
-        .case(
-            "reclaim-takes-page-cache",
-            "memory.reclaim, or force_empty on v1, takes page cache from a group.",
-            reclaim::takes_cache,
-        ),
-    MEMORY
-        .needing(&[
-            Need::Controller("memory"),
-            Need::FileBy("memory.force_empty", "memory.reclaim"),
-        ])
-        .case(
-            "reclaim-leaves-memory-without-swap",
-            "Reclaim on demand cannot take the memory of processes without swap; v2 reports the \
-         failure.",
-            reclaim::leaves_memory,
-        ),
-    MEMORY.case("charges-return", "Memory is uncharged when its process ends.", charge::returns),
-    MEMORY
-        .needing(&[
-            Need::Controller("memory"),
-            Need::FileBy("memory.max_usage_in_bytes", "memory.peak"),
-        ])
-        .case(
-            "peak-holds-the-maximum",
-            "memory.peak (max_usage_in_bytes on v1) keeps the highest charge.",
-            charge::peak,
-        ),
-    // Before Linux 6.12 the file was read-only.
-    MEMORY
-        .needing(&[Need::OnV2("memory"), Need::Kernel(6, 12), Need::File("memory.peak")])
-        .case(
-            "a-reset-of-peak-is-its-descriptors-own",
-            "A write to memory.peak resets it to the current charge for the same file descriptor, and for \
-             no other.",
-            charge::peak_reset,
-        ),
-    MEMORY.case(
-        "charges-stay-when-a-process-moves",
-        "Memory stays charged to the group in which it was first used.",
-        charge::migration,
-    ),
-    CACHE.case(
-        "the-first-reader-is-charged",
-        "Page cache is charged to the group that read it first.",
-        charge::first_reader,
-    ),
-    MEMORY.needing(&[Need::Controller("memory"), Need::File("memory.numa_stat")]).case(
-        "numa-stat-adds-up",
-        "Anonymous memory by node adds up to the group's total.",
-        charge::by_node,
-    ),
-    V2.case("events-wake-a-poller", "A change of memory.events wakes its pollers.", events::wake),
-    V1.case(
-        "a-threshold-wakes-an-eventfd",
-        "Usage that crosses a threshold wakes the eventfd registered for it.",
-        events::threshold,
-    ),
-    V1.case(
-        "oom-wakes-an-eventfd",
-        "Being out of memory wakes the eventfd registered for it.",
-        events::out_of_memory,
-    ),
-    V1.needing(&[Need::OnV1("memory"), Need::Loop, Need::Emulated])
-        .case(
-            "soft-limit-yields-first",
-            "A group above its soft limit is reclaimed first when the host is short of memory.",
-            machine::soft_limit,
-        )
-        .warning(TAKES_ALL),
-];
+const MIB: u64 = 1 << 20;
+
+/// Result of one probe command.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Progress {
+    /// Bytes touched or read.
+    bytes: u64,
+    /// Duration, by the probe's clock.
+    seconds: f64,
+}
+
+impl Progress {
+    fn mib(self) -> f64 {
+        mib(self.bytes)
+    }
+
+    fn mib_per_s(self) -> f64 {
+        self.mib() / self.seconds
+    }
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / MIB as f64
+}
+
+/// Creates a group with this memory limit and without swap: a hog must not escape into swap space.
+fn limited(fixture: &Fixture, group: &str, bytes: u64) -> Result<(), Error> {
+    fixture.make(group)?;
+    limit(fixture, group, bytes)
+}
+
+/// Makes a group whose limit is to hold for those below together. On v1 up to Linux 5.10 that has to be switched on first.
+fn make_whole(fixture: &Fixture, group: &str) -> Result<(), Error> {
+    const SWITCH: &str = "memory.use_hierarchy";
+    fixture.make_parent(group)?;
+    let is_off = fixture.has(group, SWITCH) && fixture.number(group, SWITCH)? == 0;
+    if is_off { fixture.write(group, SWITCH, "1") } else { Ok(()) }
+}
+
+/// Limits memory and prevents swapping. On v1 a swappiness of 0 does that
+/// (Documentation/admin-guide/cgroup-v1/memory.rst, 5.3); a limit of memory and swap together would
+/// be reached first, and Linux 6.15 to 7.1 count that nowhere.
+fn limit(fixture: &Fixture, group: &str, bytes: u64) -> Result<(), Error> {
+    let bytes = bytes.to_string();
+    if fixture.is_v2() {
+        if fixture.has(group, "memory.swap.max") {
+            fixture.write(group, "memory.swap.max", "0")?;
+        }
+        return fixture.write(group, "memory.max", &bytes);
+    }
+    fixture.write(group, "memory.swappiness", "0")?;
+    fixture.write(group, "memory.limit_in_bytes", &bytes)
+}
+
+/// Memory charged to the group.
+fn current(fixture: &Fixture, group: &str) -> Result<u64, Error> {
+    fixture.number(group, fixture.by_version("memory.usage_in_bytes", "memory.current"))
+}
+
+/// Number of OOM kills in the group.
+fn oom_kills(fixture: &Fixture, group: &str) -> Result<u64, Error> {
+    fixture.keyed(group, fixture.by_version("memory.oom_control", "memory.events"), "oom_kill")
+}
+
+/// What the kernel did because the machine itself was short of memory: pages that kswapd scanned, and allocations that had to reclaim. Reclaim at a
+/// group's limit is in neither on any kernel; `pgscan_direct` has it from 7.2 on at the latest (shrink_inactive_list of mm/vmscan.c).
+fn scanned_for_machine(fixture: &Fixture) -> Result<u64, Error> {
+    let text = fixture.root().read("/proc/vmstat")?;
+    Ok(reclaimed_for_machine(&text))
+}
+
+fn reclaimed_for_machine(vmstat: &str) -> u64 {
+    let is_of_machine = |key: &str| key == "pgscan_kswapd" || key.starts_with("allocstall_");
+    let lines = vmstat.lines().filter_map(|line| line.split_once(' '));
+    lines
+        .filter(|(key, _)| is_of_machine(key))
+        .filter_map(|(_, number)| number.parse::<u64>().ok())
+        .sum()
+}
+
+/// A machine that is short of memory takes it from protected groups, too: nothing above them is protected.
+fn unless_short(outcome: Outcome, scanned: u64) -> Outcome {
+    if outcome.verdict != Verdict::Broken || scanned == 0 {
+        return outcome;
+    }
+    outcome.but_void(format!(
+        "the machine was short of memory: pgscan_kswapd and allocstall of /proc/vmstat grew by {scanned}"
+    ))
+}
+
+/// How often the group reached its limit.
+fn refusals(fixture: &Fixture, group: &str) -> Result<u64, Error> {
+    if fixture.is_v2() {
+        fixture.keyed(group, "memory.events", "max")
+    } else {
+        fixture.number(group, "memory.failcnt")
+    }
+}
+
+/// Page cache charged to the group.
+fn cache(fixture: &Fixture, group: &str) -> Result<u64, Error> {
+    fixture.keyed(group, "memory.stat", fixture.by_version("cache", "file"))
+}
+
+/// File pages that were evicted and read again.
+fn refaults(fixture: &Fixture, group: &str) -> Result<u64, Error> {
+    fixture.keyed(group, "memory.stat", "workingset_refault_file")
+}
+
+/// Sends a command and waits for its result; `None` if the probe ended.
+fn execute(probe: &mut Running, command: &str) -> Result<Option<Progress>, Error> {
+    Ok(probe.ask(command)?.as_deref().and_then(parse_progress))
+}
+
+/// Has a probe take that much more memory; `None` if it ended.
+fn touch(probe: &mut Running, bytes: u64) -> Result<Option<Progress>, Error> {
+    execute(probe, &format!("touch {bytes}"))
+}
+
+/// Starts a probe in a group that takes that much memory.
+fn hold(fixture: &Fixture, group: &str, bytes: u64) -> Result<Running, Error> {
+    let mut probe = fixture.start(group, "memory")?;
+    touch(&mut probe, bytes)?;
+    Ok(probe)
+}
+
+/// A hog above a limit that must slow it down and not kill it, beside one without that limit. `events` is how often the
+/// limit was counted.
+fn judge_slowed(
+    file: &str,
+    free: Option<Progress>,
+    held: Option<Progress>,
+    events: u64,
+) -> Outcome {
+    let Some(free) = free else {
+        return Outcome::void("the hog without a limit did not survive, either");
+    };
+    let Some(held) = held else { return Outcome::broken(format!("{file} killed")) };
+    let part = held.mib_per_s() / free.mib_per_s();
+    if events == 0 {
+        Outcome::broken(format!("nothing was counted above {file}"))
+    } else if part < 0.5 {
+        Outcome::kept(format!("{:.1} % of the unlimited speed", part * 100.0))
+    } else if part > 0.8 {
+        Outcome::broken("the hog was not slowed")
+    } else {
+        Outcome::undecided("the two speeds are too similar")
+    }
+}
+
+fn parse_progress(line: &str) -> Option<Progress> {
+    let mut words = line.split(' ').skip(1);
+    let bytes = words.next()?.parse().ok()?;
+    let nanoseconds: f64 = words.next()?.parse().ok()?;
+    Some(Progress { bytes, seconds: nanoseconds / 1e9 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reclaim_at_a_limit_of_a_group_is_not_for_the_machine() {
+        let text = "pgscan_kswapd 5\npgscan_direct 70\npgscan_direct_throttle 1\nallocstall_normal 2\nallocstall_movable 1\n";
+        assert_eq!(reclaimed_for_machine(text), 8);
+    }
+
+    #[test]
+    fn a_machine_that_is_short_of_memory_shows_nothing_broken() {
+        let verdict = |outcome, scanned| unless_short(outcome, scanned).verdict;
+        assert_eq!(verdict(Outcome::broken("lost"), 0), Verdict::Broken);
+        assert_eq!(verdict(Outcome::broken("lost"), 900), Verdict::Void);
+        assert_eq!(verdict(Outcome::kept("held"), 900), Verdict::Kept);
+    }
+
+    #[test]
+    fn a_result_line_is_parsed_and_any_other_line_is_none() {
+        let parsed = parse_progress("touched 1048576 2500000000").unwrap();
+        assert_eq!(parsed, Progress { bytes: MIB, seconds: 2.5 });
+        assert!((parsed.mib() - 1.0).abs() < 1e-12);
+        assert_eq!(parse_progress("dropped"), None);
+    }
+}

@@ -5,13 +5,7 @@
 //! first network namespace (`write_priomap` of net/core/netprio_cgroup.c), so one end of a device
 //! pair is outside while the probe runs.
 
-use assay_kernel::Error;
-
-use crate::case::{Case, Topic};
-use crate::fixture::Fixture;
-use crate::need::Need;
-use crate::outcome::{Outcome, Stop};
-use crate::running::Running;
+use super::prelude::*;
 
 const CLASS: Topic = Topic::new(
     "net_cls",
@@ -23,36 +17,38 @@ const PRIORITY: Topic = Topic::new(
     "Documentation/admin-guide/cgroup-v1/net_prio.rst",
     &[Need::OwnV1("net_prio"), Need::Root],
 );
+
 pub(super) const CASES: &[Case] = &[
     CLASS.case(
         "packets-carry-the-class-of-their-group",
         "Packets of a group with a net_cls.classid go to the class of that number.",
-        |fixture| marked(fixture, NET_CLS),
+        |fixture| packets(fixture, NET_CLS, &[("a", FIRST)], [SENT, 0]),
     ),
     CLASS.case(
         "packets-without-a-class-go-unclassified",
         "Packets of a group without a net_cls.classid go to no class.",
-        |fixture| unmarked(fixture, NET_CLS),
+        // A sibling has one, which must not affect this group.
+        |fixture| packets(fixture, NET_CLS, &[("b", SECOND)], [0, 0]),
     ),
     CLASS.case(
         "a-moved-process-sends-in-its-new-class",
         "Packets sent by a process after a move carry the class of its new group.",
-        |fixture| moved(fixture, NET_CLS),
+        |fixture| packets(fixture, NET_CLS, &BOTH, [SENT, SENT]),
     ),
     PRIORITY.case(
         "packets-carry-the-priority-of-their-group",
         "Packets on a device have the priority that the group's net_prio.ifpriomap gives it.",
-        |fixture| marked(fixture, NET_PRIO),
+        |fixture| packets(fixture, NET_PRIO, &[("a", FIRST)], [SENT, 0]),
     ),
     PRIORITY.case(
         "packets-without-a-priority-keep-none",
         "Packets on a device that net_prio.ifpriomap does not name have no priority.",
-        |fixture| unmarked(fixture, NET_PRIO),
+        |fixture| packets(fixture, NET_PRIO, &[("b", SECOND)], [0, 0]),
     ),
     PRIORITY.case(
         "a-moved-process-sends-with-its-new-priority",
         "Packets sent by a process after a move have the priority of its new group.",
-        |fixture| moved(fixture, NET_PRIO),
+        |fixture| packets(fixture, NET_PRIO, &BOTH, [SENT, SENT]),
     ),
 ];
 
@@ -60,6 +56,9 @@ pub(super) const CASES: &[Case] = &[
 /// the class, too (tc-htb(8)).
 const FIRST: u32 = 0x1_0010;
 const SECOND: u32 = 0x1_0020;
+/// Marks of the group in which a process begins, and of the one into which it is moved.
+const BOTH: [(&str, u32); 2] = [("a", FIRST), ("b", SECOND)];
+
 /// Number of packets per send command.
 const SENT: u32 = 50;
 
@@ -77,6 +76,7 @@ const NET_CLS: Mark = Mark {
     write: |fixture, group, _, class| fixture.write(group, "net_cls.classid", &class.to_string()),
     file: "net_cls.classid",
 };
+
 const NET_PRIO: Mark = Mark {
     side: "outside",
     write: |fixture, group, device, priority| {
@@ -104,12 +104,10 @@ fn sender(fixture: &Fixture, group: &str, mark: Mark) -> Result<(Running, String
 
 /// Makes the probe send, and counts the packets that have left once there are at least `in_all`.
 fn send(fixture: &Fixture, probe: &mut Running, in_all: u32) -> Result<Counts, Error> {
-    probe.send(&format!("send {SENT}"));
-    probe.line()?;
+    probe.ask(&format!("send {SENT}"))?;
     let mut counts = [0; 3];
     fixture.wait_for(2.0, || {
-        probe.send("count");
-        let answer = probe.line()?.unwrap_or_default();
+        let answer = probe.ask("count")?.unwrap_or_default();
         for (count, word) in counts.iter_mut().zip(answer.split(' ').skip(1)) {
             *count = word.parse().unwrap_or(0);
         }
@@ -118,34 +116,25 @@ fn send(fixture: &Fixture, probe: &mut Running, in_all: u32) -> Result<Counts, E
     Ok(counts)
 }
 
-fn marked(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Stop> {
-    fixture.make("a")?;
+/// Sends from group `a`, where these groups have marks; and again after a move to `b`, if packets are to be in both
+/// classes.
+fn packets(
+    fixture: &Fixture,
+    mark: Mark,
+    marks: &[(&str, u32)],
+    expected: [u32; 2],
+) -> Result<Outcome, Stop> {
+    fixture.make_each(&["a", "b"])?;
     let (mut probe, device, means) = sender(fixture, "a", mark)?;
-    (mark.write)(fixture, "a", &device, FIRST)?;
-    let counts = send(fixture, &mut probe, SENT)?;
-    Ok(judge(counts, [SENT, 0], mark.file).with(format!("sorted {means}")))
-}
-
-fn unmarked(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Stop> {
-    fixture.make("a")?;
-    fixture.make("b")?;
-    let (mut probe, device, means) = sender(fixture, "a", mark)?;
-    // A sibling has a mark, which must not affect this group.
-    (mark.write)(fixture, "b", &device, SECOND)?;
-    let counts = send(fixture, &mut probe, SENT)?;
-    Ok(judge(counts, [0, 0], mark.file).with(format!("sorted {means}")))
-}
-
-fn moved(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Stop> {
-    fixture.make("a")?;
-    fixture.make("b")?;
-    let (mut probe, device, means) = sender(fixture, "a", mark)?;
-    (mark.write)(fixture, "a", &device, FIRST)?;
-    (mark.write)(fixture, "b", &device, SECOND)?;
-    send(fixture, &mut probe, SENT)?;
-    fixture.write("b", "cgroup.procs", &probe.pid().to_string())?;
-    let counts = send(fixture, &mut probe, 2 * SENT)?;
-    Ok(judge(counts, [SENT, SENT], mark.file).with(format!("sorted {means}")))
+    for (group, class) in marks {
+        (mark.write)(fixture, group, &device, *class)?;
+    }
+    let mut counts = send(fixture, &mut probe, SENT)?;
+    if expected == [SENT, SENT] {
+        fixture.move_to("b", &probe)?;
+        counts = send(fixture, &mut probe, 2 * SENT)?;
+    }
+    Ok(judge(counts, expected, mark.file).with(format!("sorted {means}")))
 }
 
 /// Packets of the host itself that pass the device (neighbour discovery of IPv6) carry no mark, so
@@ -157,18 +146,15 @@ fn judge(counts: Counts, expected: [u32; 2], file: &str) -> Outcome {
          to be {} and {}",
         expected[0], expected[1]
     );
-    if first + second + rest < u64::from(SENT) {
-        return Outcome::void("not all packets left the device").with(evidence);
-    }
     let unmarked = if expected == [0, 0] { u64::from(SENT) } else { 0 };
     let right = [first, second] == expected.map(u64::from) && rest >= unmarked;
-    Outcome::holds(right, evidence)
+    let is_lost = first + second + rest < u64::from(SENT);
+    Outcome::holds(right, evidence).void_if(is_lost, "not all packets left the device")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     #[test]
     fn packets_in_a_wrong_class_are_broken() {

@@ -2,12 +2,7 @@
 
 use assay_kernel::event_counts::{Event, EventCount};
 
-use crate::case::{Case, Topic};
-use crate::fixture::Fixture;
-use crate::interval::Interval;
-use crate::need::Need;
-use crate::outcome::{Outcome, Stop};
-use crate::windows::Window;
+use super::prelude::*;
 
 const PERF_EVENT: Topic = Topic::new(
     "perf_event",
@@ -19,12 +14,12 @@ pub(super) const CASES: &[Case] = &[
     PERF_EVENT.case(
         "counter-of-a-group-counts-its-processes",
         "The task clock of a group grows by the CPU time of its processes.",
-        counts_own,
+        |fixture| watch(fixture, "a", judge_own),
     ),
     PERF_EVENT.case(
         "counter-of-a-group-leaves-others-out",
         "The task clock of a group does not grow by a sibling's CPU time.",
-        ignores_others,
+        |fixture| watch(fixture, "b", judge_others),
     ),
 ];
 
@@ -35,46 +30,25 @@ fn watch(
     where_it_spins: &str,
     judge: fn(&[Window]) -> Outcome,
 ) -> Result<Outcome, Stop> {
-    fixture.make("a")?;
-    fixture.make("b")?;
+    fixture.make_each(&["a", "b"])?;
     let cpus: Vec<u16> = fixture.facts().cpus.online.iter().collect();
-    let mut clock = match EventCount::for_group(
-        fixture.root(),
-        Event::TASK_CLOCK,
-        &fixture.directory("a"),
-        &cpus,
-    ) {
-        Ok(clock) => clock,
-        Err(error) => return Err(Stop::not_available(error.to_string())),
-    };
-    let probe = fixture.start(where_it_spins, &format!("spin cpu={}", fixture.cpu()))?;
+    let (root, group) = (fixture.root(), fixture.directory("a"));
+    let mut clock = EventCount::for_group(root, Event::TASK_CLOCK, &group, &cpus)
+        .map_err(|error| Stop::not_available(error.to_string()))?;
+    let probe = fixture.start_bound(where_it_spins, "spin")?;
     fixture.pause(0.1)?;
     fixture.settle(6, &[0.25], || Ok(vec![clock.read()?, probe.cpu_ns()?]), judge)
 }
 
 /// The group's task clock relative to the probe's CPU time.
-fn part(windows: &[Window]) -> Interval {
-    let parts = windows.iter().filter(|window| window.grew[1] > 0.0);
-    Interval::of_mean(&parts.map(|window| window.grew[0] / window.grew[1]).collect::<Vec<f64>>())
-}
-
-fn counts_own(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    watch(fixture, "a", judge_own)
-}
-
 fn judge_own(windows: &[Window]) -> Outcome {
-    let part = part(windows);
+    let parts = windows.iter().filter(|window| window.grew[1] > 0.0);
+    let parts: Vec<f64> = parts.map(|window| window.grew[0] / window.grew[1]).collect();
+    let part = Interval::of_mean(&parts);
     let evidence = format!("the group's task clock counted {part:.3} of its process's CPU time");
-    Outcome::decided(
-        part.verdict_within(0.9, 1.1),
-        evidence,
-        "the counter does not match the group's CPU time",
-        "the two clocks vary too much",
-    )
-}
-
-fn ignores_others(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    watch(fixture, "b", judge_others)
+    let broken = "the counter does not match the group's CPU time";
+    let verdict = part.verdict_within(0.9, 1.1);
+    Outcome::decided(verdict, evidence, broken, "the two clocks vary too much")
 }
 
 fn judge_others(windows: &[Window]) -> Outcome {
@@ -85,16 +59,12 @@ fn judge_others(windows: &[Window]) -> Outcome {
         used / 1e6,
         counted / 1e6
     );
-    if used < 1e7 {
-        return Outcome::void("the sibling's process hardly ran").with(evidence);
-    }
-    Outcome::holds(counted == 0.0, evidence)
+    Outcome::holds(counted == 0.0, evidence).void_if(used < 1e7, "the sibling's process hardly ran")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     fn windows(counted: f64, used: f64) -> Vec<Window> {
         (0..6).map(|_| Window { seconds: 0.25, grew: vec![counted, used] }).collect()

@@ -1,15 +1,9 @@
 //! pids: the number of tasks that a group may have.
 
-use assay_kernel::{Error, process};
-use rustix::io::Errno;
+use assay_kernel::process;
 use rustix::process::Signal;
 
-use crate::case::{Case, Topic};
-use crate::errno_name::errno_text;
-use crate::fixture::Fixture;
-use crate::need::Need;
-use crate::outcome::{Outcome, Stop};
-use crate::running::Running;
+use super::prelude::*;
 
 const PIDS: Topic = Topic::new(
     "pids",
@@ -21,46 +15,88 @@ pub(super) const CASES: &[Case] = &[
     PIDS.case(
         "fork-above-the-limit-fails",
         "A fork that would exceed pids.max fails with EAGAIN.",
-        fork_above_the_limit,
+        |fixture| {
+            let (forked, refused) = forks(&mut group_with_limit(fixture, "4")?)?;
+            Ok(judge_refusal(4, forked, refused))
+        },
     ),
     PIDS.case(
         "forks-far-below-the-limit-succeed",
         "A limit far above what a group needs refuses nothing and counts nothing.",
-        forks_below_the_limit,
+        |fixture| {
+            let (forked, refused) = forks(&mut group_with_limit(fixture, "1000")?)?;
+            // pids.events exists only since Linux 4.8.
+            let events = fixture.keyed("a", "pids.events", "max").unwrap_or(0);
+            let evidence =
+                format!("pids.max 1000: {forked} of 8 children, refusals counted: {events}");
+            Ok(Outcome::holds(forked == 8 && refused.is_none() && events == 0, evidence))
+        },
     ),
     PIDS.needing(&[Need::Controller("pids"), Need::File("pids.events")]).case(
         "refusals-are-counted",
         "Each fork that pids.max refuses is counted in pids.events.",
-        refusals_are_counted,
+        |fixture| {
+            let mut probe = group_with_limit(fixture, "4")?;
+            let mut refusals = 0;
+            for _ in 0..3 {
+                refusals += u64::from(forks(&mut probe)?.1.is_some());
+            }
+            Ok(judge_count(refusals, fixture.keyed("a", "pids.events", "max")?))
+        },
     ),
     PIDS.case(
         "a-limit-binds-the-whole-subtree",
         "A fork in a group without a limit fails when one of its ancestors is full.",
-        limit_of_the_parent,
+        |fixture| {
+            fixture.make_parent("a")?;
+            fixture.write("a", "pids.max", "4")?;
+            let (forked, refused) = forks(&mut fixture.start_in("a/b", "fork count=8")?)?;
+            Ok(judge_refusal(4, forked, refused).with("the limit is the parent's"))
+        },
     ),
     PIDS.case(
         "current-counts-every-task",
         "pids.current is the number of tasks in the group and its descendants, threads included.",
-        current,
+        |fixture| {
+            fixture.make_parent("a")?;
+            let spinner = fixture.start_in("a/b", "spin threads=3 duty=5")?;
+            let sleeper = fixture.start("a/b", "echo")?;
+            let tasks = threads(fixture, &spinner)? + threads(fixture, &sleeper)?;
+            Ok(judge_current(tasks, fixture.number("a", "pids.current")?))
+        },
     ),
     PIDS.needing(&[Need::Controller("pids"), Need::File("pids.peak")]).case(
         "peak-remembers-the-most",
         "pids.peak keeps the largest number of tasks after they have ended.",
-        peak,
+        |fixture| {
+            let mut probe = group_with_limit(fixture, "max")?;
+            let (forked, _) = forks(&mut probe)?;
+            let children = fixture.tree().processes("a")?;
+            for pid in children.into_iter().filter(|pid| *pid != probe.pid()) {
+                process::send(pid, Signal::KILL)?;
+            }
+            if !fixture.wait_for(2.0, || Ok(fixture.number("a", "pids.current")? == 1))? {
+                return Ok(Outcome::void("the children did not end"));
+            }
+            Ok(judge_peak(u64::from(forked) + 1, fixture.number("a", "pids.peak")?))
+        },
     ),
     PIDS.case(
         "attaching-is-never-refused",
         "Moving a process into a full group succeeds, and pids.current is then above pids.max.",
-        attach_above_the_limit,
+        |fixture| {
+            let _full = group_with_limit(fixture, "1")?;
+            let probe = fixture.start_in("b", "echo")?;
+            let answer = fixture.attach("a", &probe);
+            Ok(judge_attach(answer, fixture.number("a", "pids.current")?))
+        },
     ),
 ];
 
 /// Output of the probe `fork`: the number of children, and the refusal.
 fn forks(probe: &mut Running) -> Result<(u32, Option<Errno>), Error> {
     probe.send("go");
-    let forked = probe.line()?.unwrap_or_default();
-    let forked = forked.strip_prefix("forked ").and_then(|count| count.parse().ok());
-    Ok((forked.unwrap_or(0), probe.refusal()?))
+    Ok((probe.value("forked ")?, probe.refusal()?))
 }
 
 fn group_with_limit(fixture: &Fixture, limit: &str) -> Result<Running, Error> {
@@ -69,9 +105,9 @@ fn group_with_limit(fixture: &Fixture, limit: &str) -> Result<Running, Error> {
     fixture.start("a", "fork count=8")
 }
 
-fn fork_above_the_limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let (forked, refused) = forks(&mut group_with_limit(fixture, "4")?)?;
-    Ok(judge_refusal(4, forked, refused))
+/// Threads of a process, as counted by /proc.
+fn threads(fixture: &Fixture, probe: &Running) -> Result<u64, Error> {
+    Ok(fixture.root().list(format!("/proc/{}/task", probe.pid()))?.len() as u64)
 }
 
 /// The probe itself counts as one of the allowed tasks.
@@ -83,51 +119,9 @@ fn judge_refusal(limit: u32, forked: u32, refused: Option<Errno>) -> Outcome {
     Outcome::holds(forked + 1 == limit && refused == Some(Errno::AGAIN), evidence)
 }
 
-fn forks_below_the_limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let (forked, refused) = forks(&mut group_with_limit(fixture, "1000")?)?;
-    // pids.events exists only since Linux 4.8.
-    let events = fixture.keyed("a", "pids.events", "max").unwrap_or(0);
-    let evidence = format!("pids.max 1000: {forked} of 8 children, refusals counted: {events}");
-    Ok(Outcome::holds(forked == 8 && refused.is_none() && events == 0, evidence))
-}
-
-fn refusals_are_counted(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let mut probe = group_with_limit(fixture, "4")?;
-    let mut refusals = 0;
-    for _ in 0..3 {
-        refusals += u64::from(forks(&mut probe)?.1.is_some());
-    }
-    Ok(judge_count(refusals, fixture.keyed("a", "pids.events", "max")?))
-}
-
 fn judge_count(refusals: u64, counted: u64) -> Outcome {
-    let evidence = format!("{refusals} forks refused, {counted} counted");
-    if refusals == 0 {
-        return Outcome::void("no fork was refused").with(evidence);
-    }
-    Outcome::holds(counted == refusals, evidence)
-}
-
-fn limit_of_the_parent(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make_parent("a")?;
-    fixture.make("a/b")?;
-    fixture.write("a", "pids.max", "4")?;
-    let (forked, refused) = forks(&mut fixture.start("a/b", "fork count=8")?)?;
-    Ok(judge_refusal(4, forked, refused).with("the limit is the parent's"))
-}
-
-fn current(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make_parent("a")?;
-    fixture.make("a/b")?;
-    let mut probes = vec![fixture.start("a/b", "spin threads=3 duty=5")?];
-    probes.push(fixture.start("a/b", "echo")?);
-    let tasks = probes.iter().map(|probe| threads(fixture, probe)).sum::<Result<u64, Error>>()?;
-    Ok(judge_current(tasks, fixture.number("a", "pids.current")?))
-}
-
-/// Threads of a process, as counted by /proc.
-fn threads(fixture: &Fixture, probe: &Running) -> Result<u64, Error> {
-    Ok(fixture.root().list(format!("/proc/{}/task", probe.pid()))?.len() as u64)
+    Outcome::holds(counted == refusals, format!("{refusals} forks refused, {counted} counted"))
+        .void_if(refusals == 0, "no fork was refused")
 }
 
 fn judge_current(tasks: u64, counted: u64) -> Outcome {
@@ -135,30 +129,8 @@ fn judge_current(tasks: u64, counted: u64) -> Outcome {
     Outcome::holds(tasks == counted, evidence)
 }
 
-fn peak(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let mut probe = group_with_limit(fixture, "max")?;
-    let (forked, _) = forks(&mut probe)?;
-    let children = fixture.tree().processes("a")?;
-    for pid in children.into_iter().filter(|pid| *pid != probe.pid()) {
-        process::send(pid, Signal::KILL)?;
-    }
-    let emptied = fixture.wait_for(2.0, || Ok(fixture.number("a", "pids.current")? == 1))?;
-    if !emptied {
-        return Ok(Outcome::void("the children did not end"));
-    }
-    Ok(judge_peak(u64::from(forked) + 1, fixture.number("a", "pids.peak")?))
-}
-
 fn judge_peak(most: u64, peak: u64) -> Outcome {
     Outcome::holds(peak == most, format!("{most} tasks at most, 1 now, pids.peak {peak}"))
-}
-
-fn attach_above_the_limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let _full = group_with_limit(fixture, "1")?;
-    fixture.make("b")?;
-    let probe = fixture.start("b", "echo")?;
-    let answer = fixture.refusal("a", "cgroup.procs", &probe.pid().to_string());
-    Ok(judge_attach(answer, fixture.number("a", "pids.current")?))
 }
 
 fn judge_attach(answer: Option<Errno>, current: u64) -> Outcome {
@@ -170,7 +142,6 @@ fn judge_attach(answer: Option<Errno>, current: u64) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     #[test]
     fn one_task_too_many_or_another_errno_is_broken() {

@@ -1,9 +1,76 @@
-//! CPU time accounting.
+//! CPU time accounting, in cpu.stat and by the v1 controller cpuacct.
 
-use assay_kernel::Error;
+use super::*;
 
-use crate::fixture::Fixture;
-use crate::outcome::{Outcome, Stop};
+/// cpu.stat has the time used without the controller, too.
+const STAT: Topic = CPU.needing(&[Need::V2]);
+const CPUACCT: Topic = Topic::new(
+    "cpuacct",
+    "Documentation/admin-guide/cgroup-v1/cpuacct.rst",
+    &[Need::OnV1("cpuacct")],
+);
+
+pub(crate) const CASES: &[Case] = &[
+    STAT.case(
+        "usage-is-the-time-of-its-threads",
+        "usage_usec in cpu.stat grows by the CPU time that threads of the group use.",
+        usage,
+    ),
+    STAT.case(
+        "usage-of-a-sleeper-is-nothing",
+        "usage_usec of a sleeping group does not grow, whatever its siblings do.",
+        sleeper,
+    ),
+    STAT.case(
+        "usage-is-user-and-system",
+        "user_usec and system_usec add up to usage_usec.",
+        |fixture| {
+            let probe = fixture.start_in("a", "spin")?;
+            fixture.let_run(&probe, 0.1)?;
+            let text = fixture.read("a", "cpu.stat")?;
+            let value = |key| keyed(&text, key).unwrap_or(0);
+            Ok(judge_parts(value("usage_usec"), value("user_usec"), value("system_usec")))
+        },
+    ),
+    CPUACCT.case(
+        "usage-is-the-time-of-its-threads",
+        "cpuacct.usage grows by the CPU time that threads of the group use.",
+        usage,
+    ),
+    CPUACCT.case(
+        "usage-of-a-sleeper-is-nothing",
+        "cpuacct.usage of a sleeping group does not grow, whatever its siblings do.",
+        sleeper,
+    ),
+    CPUACCT.case(
+        "usage-percpu-adds-up",
+        "The values of cpuacct.usage_percpu add up to cpuacct.usage.",
+        |fixture| {
+            let mut probe = fixture.start_in("a", "spin")?;
+            fixture.let_run(&probe, 0.1)?;
+            // Two files cannot be read at one instant, so nothing may run in between.
+            probe.end()?;
+            let usage = fixture.number("a", "cpuacct.usage")?;
+            let text = fixture.read("a", "cpuacct.usage_percpu")?;
+            let parts = text.split_whitespace().filter_map(|word| word.parse().ok());
+            Ok(judge_per_cpu(usage, &parts.collect::<Vec<u64>>()))
+        },
+    ),
+    CPUACCT.case(
+        "usage-reaches-the-parent",
+        "CPU time of a group is also counted for its ancestors.",
+        |fixture| {
+            fixture.make_parent("a")?;
+            let mut probe = fixture.start_in("a/b", "spin")?;
+            fixture.let_run(&probe, 0.1)?;
+            probe.end()?;
+            let child = fixture.number("a/b", "cpuacct.usage")?;
+            let parent = Reading::at_rest(fixture.number("a", "cpuacct.usage")?, child);
+            let whose = "a spinning child, counted for its parent";
+            Ok(judge_usage(Reading::at_rest(0, 0), parent, whose))
+        },
+    ),
+];
 
 /// Tolerance beyond the duration of the readings: a fraction of the count, and the ticks by which a
 /// running thread's clock may lag (HZ=100 at worst, on two CPUs).
@@ -21,7 +88,7 @@ fn counted(fixture: &Fixture, group: &str) -> Result<u64, Error> {
 /// A group's count, and the clock of its processes read just before and just after it: on a busy
 /// machine much time may pass between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cases) struct Reading {
+pub(crate) struct Reading {
     before: u64,
     counted: u64,
     after: u64,
@@ -29,7 +96,7 @@ pub(in crate::cases) struct Reading {
 
 impl Reading {
     /// Reads the clock, the count and the clock again, all in nanoseconds.
-    pub(in crate::cases) fn take(
+    pub(crate) fn take(
         mut clock: impl FnMut() -> Result<u64, Error>,
         count: impl FnOnce() -> Result<u64, Error>,
     ) -> Result<Self, Error> {
@@ -37,24 +104,33 @@ impl Reading {
     }
 
     /// A reading of a count and a clock that do not advance.
-    pub(in crate::cases) const fn at_rest(counted: u64, clock: u64) -> Self {
+    const fn at_rest(counted: u64, clock: u64) -> Self {
         Self { before: clock, counted, after: clock }
     }
 }
 
 /// Time counted for the group compared with the clock of its process, over the same interval.
-pub(in crate::cases) fn usage(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make("a")?;
-    let probe = fixture.start("a", "spin threads=2")?;
+fn usage(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let probe = fixture.start_in("a", "spin threads=2")?;
     let read = || Reading::take(|| probe.cpu_ns(), || counted(fixture, "a"));
     let first = read()?;
     fixture.let_run(&probe, 0.3)?;
     Ok(judge_usage(first, read()?, "two spinning threads"))
 }
 
+/// A sleeping process uses no CPU time, whatever its sibling does.
+fn sleeper(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let _sleeper = fixture.start_in("sleeps", "echo")?;
+    let spinner = fixture.start_in("spins", "spin")?;
+    let before = (counted(fixture, "sleeps")?, counted(fixture, "spins")?);
+    fixture.let_run(&spinner, 0.2)?;
+    let slept = counted(fixture, "sleeps")?.saturating_sub(before.0);
+    Ok(judge_sleeper(slept, counted(fixture, "spins")?.saturating_sub(before.1)))
+}
+
 /// The growth of the count must lie between the smallest and the largest possible growth of the
 /// clock between the two counts.
-pub(in crate::cases) fn judge_usage(first: Reading, last: Reading, whose: &str) -> Outcome {
+pub(crate) fn judge_usage(first: Reading, last: Reading, whose: &str) -> Outcome {
     let counted = last.counted.saturating_sub(first.counted) as f64;
     let least = last.before.saturating_sub(first.after) as f64;
     let most = last.after.saturating_sub(first.before) as f64;
@@ -64,32 +140,16 @@ pub(in crate::cases) fn judge_usage(first: Reading, last: Reading, whose: &str) 
         most / 1e6,
         counted / 1e6
     );
-    if least < 50e6 {
-        return Outcome::void("the threads hardly ran: the CPU was busy with other work")
-            .with(evidence);
-    }
     let slack = most * PART + TICKS_NS;
-    let off = (least - counted).max(counted - most).max(0.0);
-    if off <= slack {
-        Outcome::kept(evidence)
-    } else if off > 2.0 * slack {
-        Outcome::broken("the count does not match the time used").with(evidence)
-    } else {
-        Outcome::undecided("the count differs slightly").with(evidence)
-    }
-}
-
-/// A sleeping process uses no CPU time, whatever its sibling does.
-pub(in crate::cases) fn sleeper(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make("sleeps")?;
-    fixture.make("spins")?;
-    let _sleeper = fixture.start("sleeps", "echo")?;
-    let spinner = fixture.start("spins", "spin")?;
-    let before = (counted(fixture, "sleeps")?, counted(fixture, "spins")?);
-    fixture.let_run(&spinner, 0.2)?;
-    let slept = counted(fixture, "sleeps")?.saturating_sub(before.0);
-    let spun = counted(fixture, "spins")?.saturating_sub(before.1);
-    Ok(judge_sleeper(slept, spun))
+    let verdict = match (least - counted).max(counted - most).max(0.0) {
+        off if off <= slack => Verdict::Kept,
+        off if off > 2.0 * slack => Verdict::Broken,
+        _ => Verdict::Undecided,
+    };
+    let (broken, undecided) =
+        ("the count does not match the time used", "the count differs slightly");
+    Outcome::decided(verdict, evidence, broken, undecided)
+        .void_if(least < 50e6, "the threads hardly ran: the CPU was busy with other work")
 }
 
 fn judge_sleeper(slept_ns: u64, spun_ns: u64) -> Outcome {
@@ -98,36 +158,26 @@ fn judge_sleeper(slept_ns: u64, spun_ns: u64) -> Outcome {
         slept_ns as f64 / 1e6,
         spun_ns as f64 / 1e6
     );
-    if spun_ns < 30_000_000 {
-        return Outcome::void("the sibling hardly ran: the CPU was busy with other work")
-            .with(evidence);
-    }
-    Outcome::holds(slept_ns < spun_ns / 20, evidence)
-}
-
-/// `user_usec` and `system_usec` add up to `usage_usec` in one reading.
-pub(super) fn parts(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make("a")?;
-    let probe = fixture.start("a", "spin")?;
-    fixture.let_run(&probe, 0.1)?;
-    let text = fixture.read("a", "cpu.stat")?;
-    let value = |key| crate::fixture::keyed(&text, key).unwrap_or(0);
-    Ok(judge_parts(value("usage_usec"), value("user_usec"), value("system_usec")))
+    let why = "the sibling hardly ran: the CPU was busy with other work";
+    Outcome::holds(slept_ns < spun_ns / 20, evidence).void_if(spun_ns < 30_000_000, why)
 }
 
 fn judge_parts(usage: u64, user: u64, system: u64) -> Outcome {
     let evidence = format!("usage {usage} us, user {user} us, system {system} us");
-    if usage == 0 {
-        return Outcome::void("no CPU time was used").with(evidence);
-    }
     // Each of the three is rounded down independently.
     Outcome::holds(usage.abs_diff(user + system) <= 2, evidence)
+        .void_if(usage == 0, "no CPU time was used")
+}
+
+fn judge_per_cpu(usage: u64, parts: &[u64]) -> Outcome {
+    let sum: u64 = parts.iter().sum();
+    let evidence = format!("usage {usage} ns, {} CPUs together {sum} ns", parts.len());
+    Outcome::holds(usage == sum, evidence).void_if(usage == 0, "no CPU time was used")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     #[test]
     fn uncounted_time_is_broken() {
@@ -154,5 +204,8 @@ mod tests {
     fn parts_that_do_not_add_up_are_broken() {
         assert_eq!(judge_parts(100, 60, 39).verdict, Verdict::Kept);
         assert_eq!(judge_parts(100, 60, 10).verdict, Verdict::Broken);
+        assert_eq!(judge_per_cpu(10, &[4, 6]).verdict, Verdict::Kept);
+        assert_eq!(judge_per_cpu(10, &[4]).verdict, Verdict::Broken);
+        assert_eq!(judge_per_cpu(0, &[]).verdict, Verdict::Void);
     }
 }

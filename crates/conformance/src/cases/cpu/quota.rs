@@ -1,18 +1,137 @@
-//! CPU quotas: a group is capped per period, and not throttled below its quota.
+//! CPU quotas: a group is capped per period, and not throttled below its quota; beside weights, and with threads that are
+//! bound to CPUs.
 
 use std::cell::Cell;
 use std::time::Instant;
 
-use assay_kernel::Error;
-use rustix::io::Errno;
+use super::*;
 
-use super::weight::cpu_times;
-use crate::errno_name::{errno_of, errno_text};
-use crate::fixture::Fixture;
-use crate::interval::Interval;
-use crate::outcome::{Outcome, Stop, Verdict};
-use crate::running::Running;
-use crate::windows::{Window, mean_busy};
+const BANDWIDTH: Topic = CPU.documented_in("Documentation/scheduler/sched-bwc.rst");
+const BURST: Topic = BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Kernel(5, 14)]);
+
+pub(crate) const CASES: &[Case] = &[
+    BANDWIDTH.case(
+        "a-quota-caps-and-counts",
+        "A group uses no more than its quota in a period, and throttling is counted.",
+        |fixture| {
+            make_capped(fixture, "a", 20_000)?;
+            counted_use_of(fixture, &[fixture.start_bound("a", "spin")?], 0.2)
+        },
+    ),
+    BANDWIDTH.case(
+        "a-quota-far-above-the-use-does-nothing",
+        "A quota far above what a group uses never throttles it.",
+        |fixture| {
+            make_capped(fixture, "a", 10 * PERIOD)?;
+            let probes = [fixture.start_bound("a", "spin")?];
+            let windows = fixture.windows(6, 0.3, || cpu_times(&probes))?;
+            Ok(judge_far_above(&windows, throttled(fixture, "a")?))
+        },
+    ),
+    BANDWIDTH.case(
+        "a-childs-quota-is-bounded-by-its-parents",
+        "A child cannot exceed its parent's quota: v1 refuses the setting, v2 caps the time.",
+        |fixture| {
+            fixture.make_parent("a")?;
+            fixture.make("a/b")?;
+            set(fixture, "a", 20_000)?;
+            let answer = errno_of(set(fixture, "a/b", 50_000));
+            if !fixture.is_v2() {
+                let what = "parent 0.2 CPUs, child 0.5 CPUs";
+                return Ok(answered(what, answer, Some(Errno::INVAL)));
+            }
+            if answer.is_some() {
+                return Ok(answered("a child's larger quota", answer, None));
+            }
+            fixture.go_first()?;
+            let probes = [fixture.start_bound("a/b", "spin")?];
+            let capped = use_of(fixture, &probes, |windows| judge_cap(windows, 0.2))?;
+            Ok(capped.with("the child's own quota is 0.5 CPUs"))
+        },
+    ),
+    BANDWIDTH.case(
+        "a-quota-below-the-weighted-share-leaves-the-rest",
+        "What a quota takes from a heavy group, its light sibling gets.",
+        |fixture| {
+            // The heavy group may use 0.3 CPUs, and by weight it would get 0.75.
+            weights_and_quota(fixture, 30_000, judge_rest)
+        },
+    ),
+    BANDWIDTH.case(
+        "a-quota-above-the-weighted-share-does-nothing",
+        "A quota above a group's share by weight leaves the shares 1:3.",
+        |fixture| {
+            // The heavy group may use 0.9 CPUs, and by weight it gets 0.75.
+            weights_and_quota(fixture, 90_000, |windows| judge(windows, &[1.0, 3.0]))
+        },
+    ),
+    BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Cpus(2)]).case(
+        "a-quota-counts-bound-threads-on-all-cpus",
+        "Threads bound to two CPUs use no more than the quota of their group together.",
+        |fixture| {
+            make_capped(fixture, "a", 50_000)?;
+            let cpus = fixture.cpus();
+            let spin = |cpu: &u16| fixture.start("a", &format!("spin cpu={cpu}"));
+            let probes = cpus.iter().rev().take(2).map(spin).collect::<Result<Vec<_>, _>>()?;
+            counted_use_of(fixture, &probes, 0.5)
+        },
+    ),
+    BANDWIDTH.case(
+        "bound-threads-below-their-quota-run-freely",
+        "Threads bound to one CPU, with a quota of more than one, are never throttled.",
+        |fixture| {
+            make_capped(fixture, "a", 150_000)?;
+            let probes = [fixture.start_bound("a", "spin threads=2")?];
+            fixture.pause(0.2)?;
+            let counts = || -> Result<[u64; 2], Error> {
+                Ok([throttled(fixture, "a")?.0, fixture.keyed("a", "cpu.stat", "nr_periods")?])
+            };
+            let before = counts()?;
+            let windows = fixture.windows(6, 0.3, || cpu_times(&probes))?;
+            let after = counts()?;
+            Ok(judge_never(&windows, [0, 1].map(|at| after[at].saturating_sub(before[at]))))
+        },
+    ),
+    BURST.case(
+        "a-burst-carries-unused-quota-over",
+        "A group that saved quota may later exceed it by its burst.",
+        |fixture| {
+            // 36 ms of work every 300 ms, against a quota of 20 ms per 100 ms.
+            let mut counts = Vec::new();
+            let mut took = None;
+            for (name, burst) in [("plain", 0), ("burst", 20_000)] {
+                make_capped(fixture, name, 20_000)?;
+                set_burst(fixture, name, burst)?;
+                let _probe = fixture.start_bound(name, "spin duty=12 turn_ms=300")?;
+                // Program start may exceed the quota.
+                fixture.pause(0.3)?;
+                let before = throttled(fixture, name)?.0;
+                let grew = || Ok::<_, Error>(throttled(fixture, name)?.0.saturating_sub(before));
+                // The plain group runs until it was throttled often enough, the other one as long.
+                let began = Instant::now();
+                let limit = took.unwrap_or(8.0);
+                fixture.wait_for(limit, || Ok(took.is_none() && grew()? >= 5))?;
+                took = took.or(Some(began.elapsed().as_secs_f64() / fixture.patience));
+                counts.push(grew()?);
+            }
+            let bursts = fixture.keyed("burst", "cpu.stat", "nr_bursts").ok();
+            Ok(judge_burst(counts[0], counts[1], bursts))
+        },
+    ),
+    BURST.case(
+        "a-burst-gives-a-busy-group-nothing",
+        "A group that always uses up its quota never exceeds it, whatever its burst.",
+        |fixture| {
+            // A burst as large as the quota: it has nothing saved.
+            make_capped(fixture, "a", 20_000)?;
+            set_burst(fixture, "a", 20_000)?;
+            let probes = [fixture.start_bound("a", "spin")?];
+            // What it saved before it began is spent in the first period.
+            fixture.pause(0.1)?;
+            use_of(fixture, &probes, |windows| judge_cap(windows, 0.2)).map(with_burst)
+        },
+    ),
+];
 
 /// Microseconds; the kernel's default.
 const PERIOD: u64 = 100_000;
@@ -20,8 +139,15 @@ const PERIOD: u64 = 100_000;
 /// (sched_cfs_bandwidth_slice_us), and a slice may be used after the period in which it was taken.
 const SLACK: f64 = 0.15;
 
+/// Creates a group with a quota, before which no other work gets the CPU.
+fn make_capped(fixture: &Fixture, group: &str, quota: u64) -> Result<(), Error> {
+    fixture.go_first()?;
+    fixture.make(group)?;
+    set(fixture, group, quota)
+}
+
 /// Sets a quota in microseconds per period of 100 ms.
-pub(super) fn set(fixture: &Fixture, group: &str, quota: u64) -> Result<(), Error> {
+fn set(fixture: &Fixture, group: &str, quota: u64) -> Result<(), Error> {
     if fixture.is_v2() {
         return fixture.write(group, "cpu.max", &format!("{quota} {PERIOD}"));
     }
@@ -29,8 +155,13 @@ pub(super) fn set(fixture: &Fixture, group: &str, quota: u64) -> Result<(), Erro
     fixture.write(group, "cpu.cfs_quota_us", &quota.to_string())
 }
 
+fn set_burst(fixture: &Fixture, group: &str, burst: u64) -> Result<(), Error> {
+    let file = fixture.by_version("cpu.cfs_burst_us", "cpu.max.burst");
+    fixture.write(group, file, &burst.to_string())
+}
+
 /// How often the group was throttled, and for how many seconds.
-pub(super) fn throttled(fixture: &Fixture, group: &str) -> Result<(u64, f64), Error> {
+fn throttled(fixture: &Fixture, group: &str) -> Result<(u64, f64), Error> {
     let count = fixture.keyed(group, "cpu.stat", "nr_throttled")?;
     let (key, unit) = fixture.by_version(("throttled_time", 1e9), ("throttled_usec", 1e6));
     Ok((count, fixture.keyed(group, "cpu.stat", key)? as f64 / unit))
@@ -46,65 +177,51 @@ fn use_of(
     fixture.settle(6, &[0.3, 1.2], || cpu_times(probes), judge)
 }
 
-/// The same of all probes of a group, and whether the group's throttling was counted.
-pub(super) fn counted_use_of(
-    fixture: &Fixture,
-    group: &str,
-    probes: &[Running],
-    quota: f64,
-) -> Result<Outcome, Stop> {
+/// The same of all probes of group `a`, and whether the group's throttling was counted.
+fn counted_use_of(fixture: &Fixture, probes: &[Running], quota: f64) -> Result<Outcome, Stop> {
     let used = Cell::new(0.0);
     let capped = use_of(fixture, probes, |windows| {
         used.set(mean_busy(windows));
         judge_cap(windows, quota)
     })?;
-    Ok(Outcome::all([capped, judge_count(throttled(fixture, group)?, used.get() / quota)]))
+    Ok(Outcome::all([capped, judge_count(throttled(fixture, "a")?, used.get() / quota)]))
 }
 
-fn spin(fixture: &Fixture, group: &str) -> Result<[Running; 1], Error> {
-    fixture.go_first()?;
-    Ok([fixture.start(group, &format!("spin cpu={}", fixture.cpu()))?])
-}
-
-pub(super) fn caps(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make("a")?;
-    set(fixture, "a", 20_000)?;
-    counted_use_of(fixture, "a", &spin(fixture, "a")?, 0.2)
+/// Weights 1:3 on one CPU; the heavy group has this quota, in microseconds per period.
+fn weights_and_quota(
+    fixture: &Fixture,
+    quota: u64,
+    judge: impl Fn(&[Window]) -> Outcome,
+) -> Result<Outcome, Stop> {
+    let probes = contend(fixture, "spin", &[("light", 100), ("heavy", 300)])?;
+    set(fixture, "heavy", quota)?;
+    fixture.pause(0.2)?;
+    fixture.settle(8, &[0.3, 1.2], || cpu_times(&probes), judge)
 }
 
 /// Compares use with a quota, both in CPUs.
-pub(super) fn judge_cap(windows: &[Window], quota: f64) -> Outcome {
-    let used: Vec<f64> = windows.iter().map(Window::busy).collect();
-    let used = Interval::of_mean(&used);
+fn judge_cap(windows: &[Window], quota: f64) -> Outcome {
+    let used = Interval::of_windows(windows, Window::busy);
     let evidence = format!("quota {quota:.2} CPUs, used {used} in {} windows", windows.len());
-    match used.verdict_within(0.0, quota * (1.0 + SLACK)) {
-        Verdict::Broken => Outcome::broken("it used more than its quota").with(evidence),
-        _ if used.mean < quota * 0.6 => {
-            Outcome::void("other work kept it from using its quota").with(evidence)
-        }
+    let verdict = match used.verdict_within(0.0, quota * (1.0 + SLACK)) {
+        Verdict::Broken => Verdict::Broken,
         // The lower end of a use that is never negative means nothing here.
-        _ if used.high <= quota * (1.0 + SLACK) => Outcome::kept(evidence),
-        _ => Outcome::undecided("its use varies too much between windows").with(evidence),
-    }
+        _ if used.high <= quota * (1.0 + SLACK) => Verdict::Kept,
+        _ => Verdict::Undecided,
+    };
+    let (broken, undecided) =
+        ("it used more than its quota", "its use varies too much between windows");
+    let is_kept_from = verdict != Verdict::Broken && used.mean < quota * 0.6;
+    Outcome::decided(verdict, evidence, broken, undecided)
+        .void_if(is_kept_from, "other work kept it from using its quota")
 }
 
 /// A group that used less than its quota, because a group above it has one or others had the CPU, need not have
 /// been throttled. `reached` is its use over its quota.
 fn judge_count((count, seconds): (u64, f64), reached: f64) -> Outcome {
     let evidence = format!("throttled {count} times, {seconds:.2} s in all");
-    if count == 0 && reached < 0.9 {
-        return Outcome::void("it never reached its quota").with(evidence);
-    }
     Outcome::holds(count > 0 && seconds > 0.0, evidence)
-}
-
-pub(super) fn far_above(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make("a")?;
-    fixture.go_first()?;
-    set(fixture, "a", 10 * PERIOD)?;
-    let probes = [fixture.start("a", &format!("spin cpu={}", fixture.cpu()))?];
-    let windows = fixture.windows(6, 0.3, || cpu_times(&probes))?;
-    Ok(judge_far_above(&windows, throttled(fixture, "a")?))
+        .void_if(count == 0 && reached < 0.9, "it never reached its quota")
 }
 
 fn judge_far_above(windows: &[Window], (count, seconds): (u64, f64)) -> Outcome {
@@ -114,54 +231,7 @@ fn judge_far_above(windows: &[Window], (count, seconds): (u64, f64)) -> Outcome 
     if count > 0 || seconds > 0.0 {
         return Outcome::broken("a group far below its quota was throttled").with(evidence);
     }
-    if busy < 0.3 {
-        return Outcome::void("other work kept it from using the CPU").with(evidence);
-    }
-    Outcome::kept(evidence)
-}
-
-/// v1 refuses a child quota above the parent's; v2 accepts it, and the parent's quota applies.
-pub(super) fn of_child(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make_parent("a")?;
-    fixture.make("a/b")?;
-    set(fixture, "a", 20_000)?;
-    let answer = errno_of(set(fixture, "a/b", 50_000));
-    if !fixture.is_v2() {
-        let evidence = format!("parent 0.2 CPUs, child 0.5 CPUs: {}", errno_text(answer));
-        return Ok(Outcome::holds(answer == Some(Errno::INVAL), evidence));
-    }
-    if answer.is_some() {
-        return Ok(Outcome::broken(format!("a child's larger quota: {}", errno_text(answer))));
-    }
-    let capped = use_of(fixture, &spin(fixture, "a/b")?, |windows| judge_cap(windows, 0.2))?;
-    Ok(capped.with("the child's own quota is 0.5 CPUs"))
-}
-
-/// 36 ms of work every 300 ms, against a quota of 20 ms per 100 ms.
-pub(super) fn burst(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let mut counts = Vec::new();
-    let mut took = None;
-    fixture.go_first()?;
-    for (name, burst) in [("plain", 0), ("burst", 20_000)] {
-        fixture.make(name)?;
-        set(fixture, name, 20_000)?;
-        let file = fixture.by_version("cpu.cfs_burst_us", "cpu.max.burst");
-        fixture.write(name, file, &burst.to_string())?;
-        let words = format!("spin duty=12 turn_ms=300 cpu={}", fixture.cpu());
-        let _probe = fixture.start(name, &words)?;
-        // Program start may exceed the quota.
-        fixture.pause(0.3)?;
-        let before = throttled(fixture, name)?.0;
-        let grew = || Ok::<_, Error>(throttled(fixture, name)?.0.saturating_sub(before));
-        // The plain group runs until it was throttled often enough, the other one as long.
-        let began = Instant::now();
-        let limit = took.unwrap_or(8.0);
-        fixture.wait_for(limit, || Ok(took.is_none() && grew()? >= 5))?;
-        took = took.or(Some(began.elapsed().as_secs_f64() / fixture.patience));
-        counts.push(grew()?);
-    }
-    let bursts = fixture.keyed("burst", "cpu.stat", "nr_bursts").ok();
-    Ok(judge_burst(counts[0], counts[1], bursts))
+    Outcome::kept(evidence).void_if(busy < 0.3, "other work kept it from using the CPU")
 }
 
 /// How often a group was throttled without and with a burst, and its number of bursts (counted
@@ -172,21 +242,63 @@ fn judge_burst(plain: u64, with_burst: u64, bursts: Option<u64>) -> Outcome {
         "36 ms of work in every 300 ms, quota 20 ms in 100 ms: throttled {plain} times without \
          and {with_burst} times with a burst of 20 ms{counted}"
     );
-    if plain < 3 {
-        return Outcome::void("the work did not exceed the quota").with(evidence);
-    }
     // Bursts counted but throttling unchanged: the work took longer than its CPU time. No burst and
     // less throttling: it was spread over more periods.
-    match (with_burst >= plain, bursts) {
-        (true, Some(0)) => Outcome::broken("no burst was counted").with(evidence),
-        (false, None | Some(1..)) if with_burst * 2 <= plain => Outcome::kept(evidence),
-        _ => Outcome::undecided("the machine was too busy to run the work in time").with(evidence),
-    }
+    let verdict = match (with_burst >= plain, bursts) {
+        (true, Some(0)) => Verdict::Broken,
+        (false, None | Some(1..)) if with_burst * 2 <= plain => Verdict::Kept,
+        _ => Verdict::Undecided,
+    };
+    let busy = "the machine was too busy to run the work in time";
+    Outcome::decided(verdict, evidence, "no burst was counted", busy)
+        .void_if(plain < 3, "the work did not exceed the quota")
+}
+
+fn with_burst(outcome: Outcome) -> Outcome {
+    outcome.with("a burst of 0.2 CPUs, of which a busy group saves nothing")
+}
+
+/// What a quota takes from the heavy group is the light one's.
+fn judge_rest(windows: &[Window]) -> Outcome {
+    let light = Interval::of_median(&first_shares(windows));
+    let busy = mean_busy(windows);
+    let evidence = format!(
+        "weights 1:3, the heavy group may use 0.3 CPUs: the light one got {light} of what both \
+         got, {:.0} % of the CPU together",
+        busy * 100.0
+    );
+    let rest = Outcome::decided(
+        light.verdict_within(0.6, 0.8),
+        evidence,
+        "the light group did not get what the quota of the heavy one left",
+        "its share varies too much between windows",
+    );
+    let rest = rest.void_if(busy < 0.75, "other work kept the CPU busy");
+    Outcome::all([rest, judge_cap(&without_first(windows), 0.3)])
+}
+
+/// A kernel that counts a thread for each CPU throttles in every period. A single time may be a timer that came late, on
+/// a CPU that a hypervisor had stopped.
+fn judge_never(windows: &[Window], [count, periods]: [u64; 2]) -> Outcome {
+    let busy = mean_busy(windows);
+    let evidence = format!(
+        "two threads bound to one CPU, quota 1.5 CPUs: used {busy:.2}, throttled in {count} of \
+         {periods} periods"
+    );
+    let verdict = match count {
+        0 => Verdict::Kept,
+        count if count * 10 > periods => Verdict::Broken,
+        _ => Verdict::Undecided,
+    };
+    let why = "a group that cannot reach its quota was throttled";
+    Outcome::decided(verdict, evidence, why, why)
+        .void_if(count == 0 && busy < 0.3, "other work kept it from using the CPU")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::windows::of_cpus as windows;
 
     fn use_in_cpus(values: &[f64]) -> Vec<Window> {
         values.iter().map(|used| Window { seconds: 1.0, grew: vec![used * 1e9] }).collect()
@@ -226,5 +338,26 @@ mod tests {
         assert_eq!(judge_burst(5, 5, Some(0)).verdict, Verdict::Broken);
         assert_eq!(judge_burst(5, 0, Some(0)).verdict, Verdict::Undecided);
         assert_eq!(judge_burst(0, 0, Some(1)).verdict, Verdict::Void);
+        // One that is granted in every period.
+        assert_eq!(with_burst(judge_cap(&windows(&[0.4]), 0.2)).verdict, Verdict::Broken);
+    }
+
+    #[test]
+    fn a_quota_that_is_ignored_or_wasted_is_broken() {
+        assert_eq!(judge_rest(&windows(&[0.7, 0.3])).verdict, Verdict::Kept);
+        assert_eq!(judge_rest(&windows(&[0.25, 0.75])).verdict, Verdict::Broken);
+        assert_eq!(judge_rest(&windows(&[0.2, 0.3])).verdict, Verdict::Void);
+        // A quota that acts although the group is below it.
+        assert_eq!(judge(&windows(&[0.5, 0.5]), &[1.0, 3.0]).verdict, Verdict::Broken);
+    }
+
+    #[test]
+    fn a_quota_for_each_cpu_instead_of_for_all_is_broken() {
+        assert_eq!(judge_cap(&windows(&[0.25, 0.25]), 0.5).verdict, Verdict::Kept);
+        assert_eq!(judge_cap(&windows(&[0.5, 0.5]), 0.5).verdict, Verdict::Broken);
+        assert_eq!(judge_never(&windows(&[0.99]), [0, 18]).verdict, Verdict::Kept);
+        assert_eq!(judge_never(&windows(&[0.99]), [17, 18]).verdict, Verdict::Broken);
+        assert_eq!(judge_never(&windows(&[0.99]), [1, 18]).verdict, Verdict::Undecided);
+        assert_eq!(judge_never(&windows(&[0.1]), [0, 18]).verdict, Verdict::Void);
     }
 }

@@ -7,14 +7,50 @@
 
 use std::time::Duration;
 
-use assay_kernel::{Error, clock, process};
+use assay_kernel::{clock, process};
 use assay_stats::progress::{Lag, Reading, Stall, longest_stall};
 
-use super::weight::cpu_times;
-use crate::fixture::Fixture;
-use crate::outcome::{Outcome, Stop};
-use crate::running::Running;
+use super::*;
 
+const STORM: Topic = CPU
+    .documented_in("Documentation/scheduler/sched-eevdf.rst")
+    .needing(&[Need::Controller("cpu"), Need::Cpus(2)]);
+/// What to expect of a kernel that breaks these promises.
+const STARVES: &str = "on some kernels this leaves all other work on two CPUs without any CPU time \
+                       for a second, three in an emulated machine; it ends by itself";
+
+pub(crate) const CASES: &[Case] = &[
+    STORM
+        .case(
+            "a-storm-of-wakeups-leaves-siblings-the-cpu",
+            "A group makes progress beside a sibling of equal weight in which, two levels down, two \
+             pairs of processes on two CPUs wake each other.",
+            |fixture| storm(fixture, &NESTED, &[["s/b/a", "s/b/r"]; 2]),
+        )
+        .warning(STARVES),
+    STORM
+        .case(
+            "a-flat-storm-of-wakeups-leaves-siblings-the-cpu",
+            "The same with both pairs directly in the sibling.",
+            |fixture| storm(fixture, &["s"], &[["s", "s"]; 2]),
+        )
+        .warning(STARVES),
+    STORM.case(
+        "a-storm-of-wakeups-in-a-group-for-each-cpu",
+        "The same with a group for each pair, so that no group has tasks on two CPUs.",
+        |fixture| storm(fixture, &["s", "t"], &[["s", "s"], ["t", "t"]]),
+    ),
+    STORM.case(
+        "a-storm-of-one-pair-leaves-siblings-the-cpu",
+        "A group makes progress beside a sibling in which, two levels down, one pair of processes \
+         wakes each other.",
+        // On the victim's CPU.
+        |fixture| storm(fixture, &NESTED, &[["s/b/a", "s/b/r"]]),
+    ),
+];
+
+/// Groups deeper than the victim, with those above them.
+const NESTED: [&str; 4] = ["s", "s/b", "s/b/a", "s/b/r"];
 /// Length of a turn in seconds, after which the storm ends by itself.
 const TURN: f64 = 1.0;
 /// A slow machine gets longer turns, but not any length: nothing else may run in them.
@@ -52,46 +88,23 @@ struct Turn {
     bound_s: f64,
 }
 
-/// Both pairs inside one group, deeper than the victim.
-pub(super) fn nested(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make_parent("s")?;
-    fixture.make_parent("s/b")?;
-    storm(fixture, &["s/b/a", "s/b/r"], &[["s/b/a", "s/b/r"]; 2])
-}
-
-/// Both pairs in one group beside the victim.
-pub(super) fn flat(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    storm(fixture, &["s"], &[["s", "s"]; 2])
-}
-
-/// A group for each pair, so that no group has tasks on two CPUs.
-pub(super) fn apart(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    storm(fixture, &["s", "t"], &[["s", "s"], ["t", "t"]])
-}
-
-/// One pair, nested, on the victim's CPU.
-pub(super) fn one_pair(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    fixture.make_parent("s")?;
-    fixture.make_parent("s/b")?;
-    storm(fixture, &["s/b/a", "s/b/r"], &[["s/b/a", "s/b/r"]])
-}
-
 /// Starts the pairs, each on a CPU of its own, and a victim on the CPU of the first; ends after the
 /// first turn that shows a broken promise.
 fn storm(fixture: &Fixture, groups: &[&str], pairs: &[Pair]) -> Result<Outcome, Stop> {
     fixture.go_first()?;
     for group in groups.iter().chain(&["victim"]) {
-        fixture.make(group)?;
+        let is_parent = groups.iter().any(|other| other.starts_with(&format!("{group}/")));
+        if is_parent { fixture.make_parent(group)? } else { fixture.make(group)? }
     }
-    let cpus: Vec<u16> = fixture.facts().cpus.allowed.iter().collect();
+    let cpus = fixture.cpus();
     let mut storms = Vec::new();
     for ([first, second], cpu) in pairs.iter().zip(cpus.iter().rev()) {
         let mut pair = fixture.start(first, &format!("storm cpu={cpu}"))?;
-        let partner = partner(&mut pair)?;
+        let partner: u32 = pair.value("partner ")?;
         fixture.write(second, "cgroup.procs", &partner.to_string())?;
         storms.push((pair, partner));
     }
-    let victim = [fixture.start("victim", &format!("spin cpu={}", fixture.cpu()))?];
+    let victim = [fixture.start_bound("victim", "spin")?];
     fixture.pause(0.1)?;
     let mut turns = Vec::new();
     let mut outcome = Outcome::void("no turn was made");
@@ -104,18 +117,6 @@ fn storm(fixture: &Fixture, groups: &[&str], pairs: &[Pair]) -> Result<Outcome, 
         fixture.pause(0.1)?;
     }
     Ok(outcome)
-}
-
-fn partner(pair: &mut Running) -> Result<u32, Error> {
-    let line = pair.line()?.unwrap_or_default();
-    number(&line, "partner ")
-}
-
-fn number<T: std::str::FromStr>(line: &str, word: &str) -> Result<T, Error> {
-    line.strip_prefix(word).and_then(|text| text.parse().ok()).ok_or_else(|| {
-        let path = std::path::Path::new("the storm's output");
-        Error::unexpected("read", path, format!("`{line}` instead of `{word}NUMBER`"))
-    })
 }
 
 /// One storm, watched at real-time priority where the host allows it: a watcher is starved, too.
@@ -133,9 +134,7 @@ fn turn(
             pair.send(&format!("go {}", length.as_millis()));
         }
         let readings = watch(fixture, victim, length.as_secs_f64())?;
-        let trips = storms.iter_mut().map(|(pair, _)| -> Result<f64, Error> {
-            number(&pair.line()?.unwrap_or_default(), "trips ")
-        });
+        let trips = storms.iter_mut().map(|(pair, _)| pair.value::<f64>("trips "));
         Ok::<_, Error>((readings, trips.sum::<Result<f64, Error>>()?))
     })?;
     let grown = |value: fn(&Reading) -> f64| {
@@ -235,7 +234,6 @@ impl Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     /// A turn of one second on two CPUs.
     fn turn(least_s: f64, most_s: f64, victim_s: f64) -> Turn {

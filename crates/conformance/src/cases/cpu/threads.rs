@@ -6,90 +6,129 @@
 
 use std::path::Path;
 
-use assay_kernel::Error;
 use assay_knob::{Contender, Threads, WEIGHT_MODE_FILE, WeightMode};
 
-use super::weight::{cpu_times, judge, make};
-use crate::fixture::Fixture;
-use crate::outcome::{Outcome, Stop};
-use crate::running::Running;
-use crate::windows::Window;
+use super::*;
+
+/// What a group's threads do to its weight. The modes are in no document: kernel/sched/fair.c, `calc_group_shares`.
+const THREADS: Topic = CPU
+    .documented_in("Documentation/admin-guide/cgroup-v2.rst, Weights")
+    .needing(&[Need::Controller("cpu"), Need::Cpus(2)]);
+/// In guests only: writing the mode patches the kernel's code, and has ended in a panic.
+const MODES: Topic = THREADS.needing(&[
+    Need::Controller("cpu"),
+    Need::Cpus(2),
+    Need::Root,
+    Need::WeightModes,
+    Need::Emulated,
+]);
+/// Said before a case that sets `cgroup_mode`.
+const WHOLE_HOST: &str = "for some seconds weights of CPU divide by another mode on the whole machine; an emulated guest of \
+                          7.3.4 once ended with a kernel panic, since the kernel patches its code for that";
+
+pub(crate) const CASES: &[Case] = &[
+    THREADS.case(
+        "weights-count-whatever-the-number-of-threads",
+        "Groups of equal weight with one thread and four on one CPU get a half of it each.",
+        one_beside_four,
+    ),
+    THREADS.case(
+        "weights-in-proportion-to-threads-count-once",
+        "Groups with weights 1:2, with two threads and four on one CPU, get its time 1:2.",
+        // As runtimes set them that weigh by size.
+        |fixture| run(fixture, &on_one_cpu(fixture, [(100, 2), (200, 4)])),
+    ),
+    THREADS.case(
+        "weights-divide-among-groups-with-as-many-threads",
+        "Groups with weights 1:2 and four threads each on one CPU get its time 1:2.",
+        |fixture| run(fixture, &on_one_cpu(fixture, [(100, 4), (200, 4)])),
+    ),
+    THREADS.case(
+        "a-group-beside-single-threads-counts-as-one",
+        "A group with threads on two CPUs, beside one thread in a group of equal weight on each, \
+         gets a third of both.",
+        |fixture| {
+            // On each of two CPUs one thread, alone in its group as threads of the root are, and
+            // two of a third group.
+            let group = |threads: [f64; 2]| {
+                contender(fixture, 100, Threads::Bound(threads.to_vec()))
+            };
+            run(fixture, &[group([1.0, 0.0]), group([0.0, 1.0]), group([2.0, 2.0])])
+        },
+    ),
+    THREADS.case(
+        "weights-count-whatever-the-number-of-free-threads",
+        "Groups of equal weight, with threads for half of the CPUs and for twice all of them, get a \
+         half of all each.",
+        |fixture| {
+            let cpus = fixture.cpus().len() as f64;
+            let group = |threads: f64| contender(fixture, 100, Threads::Free(threads));
+            run(fixture, &[group((cpus / 2.0).floor()), group(2.0 * cpus)])
+        },
+    ),
+    THREADS.case(
+        "weights-divide-among-groups-with-as-many-free-threads",
+        "Groups with weights 1:2 and twice as many threads as CPUs get the CPUs 1:2.",
+        |fixture| {
+            let threads = Threads::Free(2.0 * fixture.cpus().len() as f64);
+            let group = |weight| contender(fixture, weight, threads.clone());
+            run(fixture, &[group(100), group(200)])
+        },
+    ),
+    MODES
+        .case(
+            "with-smp-weights-count-whatever-the-number-of-threads",
+            "With cgroup_mode smp, groups of equal weight with one thread and four on one CPU get a \
+             half of it each.",
+            |fixture| {
+                // The case that 7.3 breaks, with the law of the kernels before it.
+                set_mode(fixture, WeightMode::Smp)?;
+                one_beside_four(fixture)
+            },
+        )
+        .warning(WHOLE_HOST),
+    MODES
+        .case(
+            "each-mode-divides-by-its-law",
+            "With each cgroup_mode, groups of equal weight with one thread and four on one CPU get \
+             what the mode's law says.",
+            |fixture| {
+                let groups = on_one_cpu(fixture, [(100, 1), (100, 4)]);
+                let probes = start(fixture, &groups)?;
+                let mut outcomes = Vec::new();
+                for mode in WeightMode::ALL {
+                    set_mode(fixture, mode)?;
+                    let law = divide(mode, fixture, &groups);
+                    let outcome = measure(fixture, &probes, |windows| judge(windows, &law))?;
+                    outcomes.push(outcome.with(format!("that was `{mode}`")));
+                }
+                Ok(Outcome::all(outcomes))
+            },
+        )
+        .warning(WHOLE_HOST),
+];
 
 /// The averages by which the kernel counts a group's threads come within a 64th of the truth in 0.2 s (half-life 32 ms).
 const UNTIL_COUNTED: f64 = 0.5;
 
 /// Equal weights, one thread and four on one CPU.
-pub(super) fn one_beside_four(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+fn one_beside_four(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     run(fixture, &on_one_cpu(fixture, [(100, 1), (100, 4)]))
 }
 
-/// Weights 1:2 for two threads and four, as runtimes set them that weigh by size.
-pub(super) fn two_beside_four(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    run(fixture, &on_one_cpu(fixture, [(100, 2), (200, 4)]))
-}
-
-/// The twin: weights 1:2, four threads each.
-pub(super) fn four_beside_four(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    run(fixture, &on_one_cpu(fixture, [(100, 4), (200, 4)]))
-}
-
-/// On each of two CPUs one thread, each alone in its group as threads of the root are, and two of a third group.
-pub(super) fn beside_single_threads(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let group = |threads: [f64; 2]| contender(fixture, 100, Threads::Bound(threads.to_vec()));
-    run(fixture, &[group([1.0, 0.0]), group([0.0, 1.0]), group([2.0, 2.0])])
-}
-
-/// Threads that may move: half as many as CPUs, beside twice as many.
-pub(super) fn free(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let cpus = cpus(fixture).len() as f64;
-    let group = |threads: f64| contender(fixture, 100, Threads::Free(threads));
-    run(fixture, &[group((cpus / 2.0).floor()), group(2.0 * cpus)])
-}
-
-/// The twin of that: twice as many in both.
-pub(super) fn free_and_equal(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let threads = Threads::Free(2.0 * cpus(fixture).len() as f64);
-    let group = |weight| contender(fixture, weight, threads.clone());
-    run(fixture, &[group(100), group(200)])
-}
-
-/// The case that 7.3 breaks, with the law of the kernels before it.
-pub(super) fn one_beside_four_with_smp(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    set_mode(fixture, WeightMode::Smp)?;
-    one_beside_four(fixture)
-}
-
-/// Each mode that the kernel offers, by its own law.
-pub(super) fn each_mode(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let groups = on_one_cpu(fixture, [(100, 1), (100, 4)]);
-    let probes = start(fixture, &groups)?;
-    let mut outcomes = Vec::new();
-    for mode in WeightMode::ALL {
-        set_mode(fixture, mode)?;
-        let law = divide(mode, fixture, &groups);
-        let outcome = measure(fixture, &probes, |windows| judge(windows, &law))?;
-        outcomes.push(outcome.with(format!("that was `{mode}`")));
-    }
-    Ok(Outcome::all(outcomes))
-}
-
 fn contender(fixture: &Fixture, weight: u64, threads: Threads) -> Contender {
-    Contender { weight: weight as f64, threads, cpus: cpus(fixture).len() as f64 }
+    Contender { weight: weight as f64, threads, cpus: fixture.cpus().len() as f64 }
 }
 
 /// Groups of these weights and numbers of threads, all on the last CPU.
 fn on_one_cpu(fixture: &Fixture, groups: [(u64, u32); 2]) -> Vec<Contender> {
-    let place = cpus(fixture).len().saturating_sub(1);
+    let place = fixture.cpus().len().saturating_sub(1);
     let of = |(weight, threads)| {
         let mut on = vec![0.0; place + 1];
         on[place] = f64::from(threads);
         contender(fixture, weight, Threads::Bound(on))
     };
     groups.map(of).to_vec()
-}
-
-fn cpus(fixture: &Fixture) -> Vec<u16> {
-    fixture.facts().cpus.allowed.iter().collect()
 }
 
 fn set_mode(fixture: &mut Fixture, mode: WeightMode) -> Result<(), Error> {
@@ -104,7 +143,7 @@ fn running(fixture: &Fixture) -> WeightMode {
 }
 
 fn divide(mode: WeightMode, fixture: &Fixture, groups: &[Contender]) -> Vec<f64> {
-    let cpus = cpus(fixture).len();
+    let cpus = fixture.cpus().len();
     match groups.iter().any(|group| matches!(group.threads, Threads::Bound(_))) {
         true => mode.divide_each_cpu(cpus, groups),
         false => mode.divide(cpus as f64, groups),
@@ -114,7 +153,7 @@ fn divide(mode: WeightMode, fixture: &Fixture, groups: &[Contender]) -> Vec<f64>
 /// The probes of each group.
 fn start(fixture: &Fixture, groups: &[Contender]) -> Result<Vec<Vec<Running>>, Error> {
     fixture.go_first()?;
-    let cpus = cpus(fixture);
+    let cpus = fixture.cpus();
     let mut started = Vec::new();
     for (number, group) in groups.iter().enumerate() {
         let name = format!("g{number}");
@@ -165,7 +204,6 @@ fn judge_both(windows: &[Window], documented: &[f64], mode: WeightMode, law: &[f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
     use crate::windows::of_cpus as windows;
 
     /// As measured on 7.3.4 with two CPUs: 0.329 to 0.671.

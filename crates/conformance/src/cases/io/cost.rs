@@ -1,12 +1,29 @@
 //! iocost with a model of one hundred reads and ten writes a second, as throtl/008 of blktests has it.
 
-use assay_kernel::Error;
+use super::*;
 
-use super::disk::{Disk, count, paced, reader, start_reading};
-use crate::fixture::Fixture;
-use crate::interval::Interval;
-use crate::outcome::{Outcome, Stop, Verdict};
-use crate::windows::Window;
+pub(crate) const CASES: &[Case] = &[
+    COST.case(
+        "iocost-serves-what-its-model-allows",
+        "With min = max = 100 and a model of 100 reads a second, 90 to 110 are served.",
+        |fixture| rates(fixture, READS, true),
+    ),
+    COST.case(
+        "iocost-that-is-off-limits-nothing",
+        "The same model with enable=0 limits no reads.",
+        |fixture| rates(fixture, READS, false),
+    ),
+    COST.case(
+        "iocost-serves-writes-as-its-model-allows",
+        "With min = max = 100 and a model of 10 writes a second, 8 to 12 are served.",
+        |fixture| rates(fixture, WRITES, true),
+    ),
+    COST.case(
+        "iocost-that-is-off-limits-no-writes",
+        "The same model with enable=0 limits no writes.",
+        |fixture| rates(fixture, WRITES, false),
+    ),
+];
 
 /// What the model allows a second of one kind, and the bounds of throtl/008 around it.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +39,7 @@ struct Rate {
 
 const READS: Rate =
     Rate { words: "reads", allowed: 100.0, least: 90.0, most: 110.0, probe: "block=4096 depth=4" };
+
 const WRITES: Rate = Rate {
     words: "writes",
     allowed: 10.0,
@@ -37,7 +55,7 @@ pub(super) fn configure(
     enable: bool,
     model: &str,
 ) -> Result<(), Stop> {
-    let Some(mount) = fixture.tree().mount("io").map(std::path::Path::to_owned) else {
+    let Some(mount) = fixture.tree().mount("io").map(Path::to_owned) else {
         return Err(Stop::not_available("no hierarchy has the controller io"));
     };
     let (root, numbers) = (fixture.root().clone(), disk.numbers);
@@ -52,51 +70,36 @@ pub(super) fn configure(
     Ok(())
 }
 
-fn rates(fixture: &mut Fixture, rate: Rate, enable: bool) -> Result<Vec<Window>, Stop> {
+/// Judges what is served of this kind, with a model that is enabled or not.
+fn rates(fixture: &mut Fixture, rate: Rate, enable: bool) -> Result<Outcome, Stop> {
     let disk = paced(fixture, "none", &[])?;
     let model =
         "rbps=1048576000 rseqiops=100 rrandiops=100 wbps=1048576000 wseqiops=10 wrandiops=10";
     configure(fixture, &disk, enable, model)?;
     fixture.make("a")?;
-    let mut probe = reader(fixture, "a", &disk, rate.probe)?;
+    let mut probe = [reader(fixture, "a", &disk, rate.probe)?];
     start_reading(&mut probe)?;
     // What is in flight at the start is a budget of its own.
     fixture.pause(1.5)?;
-    Ok(fixture.windows(6, 0.6, || Ok(vec![count(&mut probe)?]))?)
-}
-
-pub(super) fn reads(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge(&rates(fixture, READS, true)?, READS))
-}
-
-pub(super) fn reads_off(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge_off(&rates(fixture, READS, false)?, READS))
-}
-
-pub(super) fn writes(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge(&rates(fixture, WRITES, true)?, WRITES))
-}
-
-pub(super) fn writes_off(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge_off(&rates(fixture, WRITES, false)?, WRITES))
+    let windows = fixture.windows(6, 0.6, || Ok(vec![count(&mut probe[0])?]))?;
+    Ok(if enable { judge_on(&windows, rate) } else { judge_off(&windows, rate) })
 }
 
 fn served(windows: &[Window]) -> Interval {
-    Interval::of_mean(&windows.iter().map(|w| w.grew[0] / w.seconds).collect::<Vec<f64>>())
+    Interval::of_windows(windows, |window| window.grew[0] / window.seconds)
 }
 
-fn judge(windows: &[Window], rate: Rate) -> Outcome {
+fn judge_on(windows: &[Window], rate: Rate) -> Outcome {
     let served = served(windows);
     let evidence =
         format!("a model of {} {} a second: {served:.1} were served", rate.allowed, rate.words);
-    match served.verdict_within(rate.least, rate.most) {
-        Verdict::Kept => Outcome::kept(evidence),
-        // A machine too busy for them serves fewer, never more.
-        Verdict::Broken if served.low > rate.most => {
-            Outcome::broken("more was served than the model allows").with(evidence)
-        }
-        _ => Outcome::undecided("the rate is not near that of the model").with(evidence),
-    }
+    // A machine too busy for them serves fewer, never more.
+    let verdict = match served.verdict_within(rate.least, rate.most) {
+        Verdict::Broken if served.low <= rate.most => Verdict::Undecided,
+        verdict => verdict,
+    };
+    let broken = "more was served than the model allows";
+    Outcome::decided(verdict, evidence, broken, "the rate is not near that of the model")
 }
 
 fn judge_off(windows: &[Window], rate: Rate) -> Outcome {
@@ -105,13 +108,13 @@ fn judge_off(windows: &[Window], rate: Rate) -> Outcome {
         "the same model with enable=0: {served:.1} {} a second, the model has {}",
         rate.words, rate.allowed
     );
-    match served.verdict_within(2.0 * rate.allowed, f64::INFINITY) {
-        Verdict::Kept => Outcome::kept(evidence),
-        _ if served.verdict_within(rate.least, rate.most) == Verdict::Kept => {
-            Outcome::broken("a model that is switched off limits").with(evidence)
-        }
-        _ => Outcome::undecided("the disk is hardly faster than the model").with(evidence),
-    }
+    let verdict = match served.verdict_within(2.0 * rate.allowed, f64::INFINITY) {
+        Verdict::Kept => Verdict::Kept,
+        _ if served.verdict_within(rate.least, rate.most) == Verdict::Kept => Verdict::Broken,
+        _ => Verdict::Undecided,
+    };
+    let broken = "a model that is switched off limits";
+    Outcome::decided(verdict, evidence, broken, "the disk is hardly faster than the model")
 }
 
 #[cfg(test)]
@@ -124,9 +127,9 @@ mod tests {
 
     #[test]
     fn a_model_that_does_not_limit_or_limits_when_off_is_broken() {
-        assert_eq!(judge(&at(101.0), READS).verdict, Verdict::Kept);
-        assert_eq!(judge(&at(4000.0), READS).verdict, Verdict::Broken);
-        assert_eq!(judge(&at(60.0), READS).verdict, Verdict::Undecided);
+        assert_eq!(judge_on(&at(101.0), READS).verdict, Verdict::Kept);
+        assert_eq!(judge_on(&at(4000.0), READS).verdict, Verdict::Broken);
+        assert_eq!(judge_on(&at(60.0), READS).verdict, Verdict::Undecided);
         assert_eq!(judge_off(&at(4000.0), READS).verdict, Verdict::Kept);
         assert_eq!(judge_off(&at(100.0), READS).verdict, Verdict::Broken);
         assert_eq!(judge_off(&at(60.0), READS).verdict, Verdict::Undecided);
@@ -134,9 +137,9 @@ mod tests {
 
     #[test]
     fn writes_that_are_served_like_reads_are_broken() {
-        assert_eq!(judge(&at(10.0), WRITES).verdict, Verdict::Kept);
+        assert_eq!(judge_on(&at(10.0), WRITES).verdict, Verdict::Kept);
         // A model whose reads are taken for writes, too.
-        assert_eq!(judge(&at(100.0), WRITES).verdict, Verdict::Broken);
+        assert_eq!(judge_on(&at(100.0), WRITES).verdict, Verdict::Broken);
         assert_eq!(judge_off(&at(10.0), WRITES).verdict, Verdict::Broken);
         assert_eq!(judge_off(&at(900.0), WRITES).verdict, Verdict::Kept);
     }

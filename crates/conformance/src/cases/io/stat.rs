@@ -1,11 +1,43 @@
 //! Compares io.stat (blkio.throttle.io_service_bytes on v1) with what a process has read.
 
-use assay_kernel::Error;
 use assay_kernel::counters::{blkio, io_stat};
 
-use super::disk::{Disk, blank, reader};
-use crate::fixture::Fixture;
-use crate::outcome::{Outcome, Stop};
+use super::*;
+
+/// The counters of a v1 group that no scheduler makes.
+const V1_STAT: Topic = IO
+    .documented_in(
+        "Documentation/admin-guide/cgroup-v1/blkio-controller.rst, blkio.throttle.io_service_bytes",
+    )
+    .needing(&[
+        Need::OnV1("io"),
+        Need::Root,
+        Need::Loop,
+        Need::File("blkio.throttle.io_service_bytes"),
+    ]);
+
+pub(crate) const CASES: &[Case] = &[
+    IO.case(
+        "stat-counts-what-was-read",
+        "The counters of a group grow by exactly what its processes have read, on v1 once some \
+         group has a limit for the disk.",
+        |fixture| Ok(judge_own(read(fixture, true)?.0)),
+    ),
+    V1_STAT.case(
+        "stat-counts-without-any-limit",
+        "The counters of a group of v1 grow by exactly what its processes have read from a disk for \
+         which no group has a limit.",
+        |fixture| Ok(judge_own(read(fixture, false)?.0)),
+    ),
+    IO.case(
+        "stat-leaves-others-out",
+        "The counters of a group do not grow by a sibling's reads.",
+        |fixture| {
+            let (own, other) = read(fixture, true)?;
+            Ok(judge_others(own, other))
+        },
+    ),
+];
 
 const BLOCKS: u64 = 200;
 const BLOCK: u64 = 16 << 10;
@@ -36,8 +68,7 @@ fn counted(fixture: &Fixture, group: &str, disk: &Disk) -> Result<Read, Error> {
 /// Reads in group `a`; returns the counts of `a` and of its sibling `b`. With `may_limit`, on v1 a group above has a limit that holds nobody up.
 fn read(fixture: &mut Fixture, may_limit: bool) -> Result<(Read, Read), Error> {
     let disk = blank(fixture)?;
-    fixture.make("a")?;
-    fixture.make("b")?;
+    fixture.make_each(&["a", "b"])?;
     if may_limit && !fixture.is_v2() {
         // v1 counts on a disk only once some group has had a limit there (Linux 6.10 and later), and on 5.16 to 6.4 only what
         // such a group itself reads (docs/findings/v1-io-counters.md).
@@ -47,8 +78,7 @@ fn read(fixture: &mut Fixture, may_limit: bool) -> Result<(Read, Read), Error> {
     let mut probe = reader(fixture, "a", &disk, &format!("block={BLOCK}"))?;
     // Reads made while opening the disk are not part of the case.
     let before = counted(fixture, "a", &disk)?;
-    probe.send(&format!("read {BLOCKS}"));
-    probe.line()?;
+    probe.ask(&format!("read {BLOCKS}"))?;
     let grown = |fixture: &Fixture| -> Result<Read, Error> {
         let after = counted(fixture, "a", &disk)?;
         Ok(Read {
@@ -61,45 +91,25 @@ fn read(fixture: &mut Fixture, may_limit: bool) -> Result<(Read, Read), Error> {
     Ok((grown(fixture)?, counted(fixture, "b", &disk)?))
 }
 
-pub(super) fn counts_own(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let (own, _) = read(fixture, true)?;
-    Ok(judge_own(own))
-}
-
-/// On a disk for which no group has a limit: the case's own.
-pub(super) fn counts_without_limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let (own, _) = read(fixture, false)?;
-    Ok(judge_own(own))
-}
-
 fn judge_own(own: Read) -> Outcome {
+    let all = Read { bytes: BLOCKS * BLOCK, requests: BLOCKS };
     let evidence = format!(
         "{BLOCKS} reads of {BLOCK} bytes, {} bytes in all: counted {} bytes in {} requests",
-        BLOCKS * BLOCK,
-        own.bytes,
-        own.requests
+        all.bytes, own.bytes, own.requests
     );
-    Outcome::holds(own == Read { bytes: BLOCKS * BLOCK, requests: BLOCKS }, evidence)
-}
-
-pub(super) fn ignores_others(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let (own, other) = read(fixture, true)?;
-    Ok(judge_others(own, other))
+    Outcome::holds(own == all, evidence)
 }
 
 fn judge_others(own: Read, other: Read) -> Outcome {
     let evidence =
         format!("counted for the reading group: {} bytes, its sibling {}", own.bytes, other.bytes);
-    if own.bytes == 0 {
-        return Outcome::void("nothing was counted").with(evidence);
-    }
     Outcome::holds(other.bytes == 0 && other.requests == 0, evidence)
+        .void_if(own.bytes == 0, "nothing was counted")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     #[test]
     fn missed_reads_and_a_charged_sibling_are_broken() {

@@ -6,18 +6,51 @@
 
 use assay_kernel::parse::keyed::kibibytes;
 
-use super::hog::{MIB, cache, execute, mib};
-use crate::fixture::Fixture;
-use crate::outcome::{Outcome, Stop};
-use crate::running::Running;
+use super::*;
+
+/// While the whole machine is short of memory.
+const SHORT: Topic = MEMORY.needing(&[Need::OnV2("memory"), Need::Loop, Need::Emulated]);
+const TAKES_ALL: &str = "takes nearly all memory of this emulated machine for some seconds";
+
+pub(crate) const CASES: &[Case] = &[
+    SHORT
+        .case(
+            "low-holds-while-the-machine-is-short",
+            "memory.low keeps a group's page cache while the whole machine is short of memory and \
+             others have some.",
+            |fixture| press(fixture, "memory.low", PROTECTION, true, protects),
+        )
+        .warning(TAKES_ALL),
+    SHORT
+        .case(
+            "min-holds-while-the-machine-is-short",
+            "memory.min keeps a group's page cache while the whole machine is short of memory and \
+             others have some.",
+            |fixture| press(fixture, "memory.min", PROTECTION, true, protects),
+        )
+        .warning(TAKES_ALL),
+];
+
+pub(crate) const SOFT: &[Case] = &[V1
+    .needing(&[Need::OnV1("memory"), Need::Loop, Need::Emulated])
+    .case(
+        "soft-limit-yields-first",
+        "A group above its soft limit is reclaimed first when the host is short of memory.",
+        // The limit is a quarter of what the group holds; its sibling is below any.
+        |fixture| press(fixture, "memory.soft_limit_in_bytes", CACHE / 4, false, yields),
+    )
+    .warning(TAKES_ALL)];
 
 /// Protection of a group: a little more than it holds. With the mount option memory_recursiveprot the kernel gives what a group above has beyond that to
 /// all below, the sibling as well (`effective_protection` of mm/page_counter.c).
 const PROTECTION: u64 = CACHE + CACHE / 16;
+
 /// Page cache of each group: more than the 16 MiB below which reclaim skips a group at first.
 const CACHE: u64 = 128 * MIB;
+
 /// What the hog takes at a time: much while there is a lot, then little, so that it is not killed.
 const STEPS: [u64; 2] = [16 * MIB, 4 * MIB];
+
 /// Available memory that is not a lot, and at which it stops. Of page cache the kernel counts some as not available.
 const LITTLE: u64 = 3 * CACHE;
 const LEAST: u64 = 16 * MIB;
@@ -64,31 +97,33 @@ impl Seen {
         )
     }
 
-    /// Why it shows nothing, whatever the setting.
-    fn why_nothing(&self) -> Option<&'static str> {
-        match () {
-            () if self.is_killed => Some("the hog was killed before it had taken enough"),
-            () if self.set.lost().max(self.plain.lost()) < 0.2 => Some("no group lost anything"),
-            () => None,
-        }
+    /// The outcome, unless this shows nothing, whatever the setting.
+    fn judged(&self, file: &str, (verdict, reason): (Verdict, &str)) -> Outcome {
+        let is_calm = self.set.lost().max(self.plain.lost()) < 0.2;
+        Outcome::decided(verdict, self.evidence(file), reason, reason)
+            .void_if(is_calm, "no group lost anything")
+            .void_if(self.is_killed, "the hog was killed before it had taken enough")
     }
 }
 
 /// Presses a machine in which [`SET`] has `value` in `file`, and so have the groups above it if `is_nested`.
-fn press(fixture: &mut Fixture, file: &str, value: u64, is_nested: bool) -> Result<Seen, Stop> {
+fn press(
+    fixture: &mut Fixture,
+    file: &str,
+    value: u64,
+    is_nested: bool,
+    judge: fn(&Seen, &str) -> Outcome,
+) -> Result<Outcome, Stop> {
     let disk = fixture.blank_disk(2 * CACHE)?.node.display().to_string();
     let groups = if is_nested { &["", SET][..] } else { &[SET] };
-    for group in [SET, PLAIN, "hog"] {
-        fixture.make(group)?;
-    }
+    fixture.make_each(&[SET, PLAIN, "hog"])?;
     for group in groups {
         fixture.write(group, file, &value.to_string())?;
     }
     // All on one CPU, so that their pages are on one node.
-    let words = format!("memory cpu={}", fixture.cpu());
     let mut readers: Vec<Running> = Vec::new();
     for (group, offset) in [(SET, 0), (PLAIN, CACHE)] {
-        let mut reader = fixture.start(group, &words)?;
+        let mut reader = fixture.start_bound(group, "memory")?;
         // What is read twice counts as in use.
         for _ in 0..2 {
             execute(&mut reader, &format!("read {CACHE} {disk} {offset}"))?;
@@ -96,7 +131,7 @@ fn press(fixture: &mut Fixture, file: &str, value: u64, is_nested: bool) -> Resu
         readers.push(reader);
     }
     let before = [cache(fixture, SET)?, cache(fixture, PLAIN)?];
-    let mut hog = fixture.start("hog", &words)?;
+    let mut hog = fixture.start_bound("hog", "memory")?;
     let (mut taken, mut is_killed) = (0, false);
     let after = loop {
         let after = [cache(fixture, SET)?, cache(fixture, PLAIN)?];
@@ -106,13 +141,13 @@ fn press(fixture: &mut Fixture, file: &str, value: u64, is_nested: bool) -> Resu
             break after;
         }
         let step = STEPS[usize::from(available < LITTLE)];
-        match execute(&mut hog, &format!("touch {step}"))? {
+        match touch(&mut hog, step)? {
             Some(step) => taken += step.bytes,
             None => is_killed = true,
         }
     };
     let [set, plain] = [0, 1].map(|at| Held { before: before[at], after: after[at] });
-    Ok(Seen { set, plain, taken, is_killed })
+    Ok(judge(&Seen { set, plain, taken, is_killed }, file))
 }
 
 /// Memory that can still be had, by the kernel's estimate.
@@ -121,58 +156,35 @@ fn available(fixture: &Fixture) -> Result<u64, Stop> {
     Ok(kibibytes(&text, "MemAvailable").unwrap_or(0))
 }
 
-pub(super) fn low(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(protects(&press(fixture, "memory.low", PROTECTION, true)?, "memory.low"))
-}
-
-pub(super) fn min(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(protects(&press(fixture, "memory.min", PROTECTION, true)?, "memory.min"))
-}
-
-/// The limit is a quarter of what the group holds; its sibling is below any.
-pub(super) fn soft_limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    const FILE: &str = "memory.soft_limit_in_bytes";
-    Ok(yields(&press(fixture, FILE, CACHE / 4, false)?, FILE))
-}
-
 /// A protected group keeps what it has while an unprotected one still has something to give.
 fn protects(seen: &Seen, file: &str) -> Outcome {
-    let evidence = seen.evidence(file);
-    if let Some(why) = seen.why_nothing() {
-        return Outcome::void(why).with(evidence);
-    }
-    let outcome = match (seen.set.lost(), seen.plain.lost()) {
-        (lost, _) if lost <= 0.05 => return Outcome::kept(evidence),
+    let judged = match (seen.set.lost(), seen.plain.lost()) {
+        (lost, _) if lost <= 0.05 => (Verdict::Kept, ""),
         // It must be given up only once there is nothing else.
-        (_, other) if other > 0.9 => Outcome::undecided("its sibling had nothing left to give"),
+        (_, other) if other > 0.9 => (Verdict::Undecided, "its sibling had nothing left to give"),
         (lost, other) if lost >= other / 2.0 => {
-            Outcome::broken("the protected group lost page cache that its sibling still had")
+            (Verdict::Broken, "the protected group lost page cache that its sibling still had")
         }
-        _ => Outcome::undecided("the protected group lost a little"),
+        _ => (Verdict::Undecided, "the protected group lost a little"),
     };
-    outcome.with(evidence)
+    seen.judged(file, judged)
 }
 
 /// A group above its soft limit loses memory before one that is not.
 fn yields(seen: &Seen, file: &str) -> Outcome {
-    let evidence = seen.evidence(file);
-    if let Some(why) = seen.why_nothing() {
-        return Outcome::void(why).with(evidence);
-    }
-    let outcome = match (seen.set.lost(), seen.plain.lost()) {
-        (lost, other) if lost >= 2.0 * other => return Outcome::kept(evidence),
+    let judged = match (seen.set.lost(), seen.plain.lost()) {
+        (lost, other) if lost >= 2.0 * other => (Verdict::Kept, ""),
         (lost, other) if lost <= other => {
-            Outcome::broken("the group above its soft limit lost no more than its sibling")
+            (Verdict::Broken, "the group above its soft limit lost no more than its sibling")
         }
-        _ => Outcome::undecided("the group above its soft limit lost a little more"),
+        _ => (Verdict::Undecided, "the group above its soft limit lost a little more"),
     };
-    outcome.with(evidence)
+    seen.judged(file, judged)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     /// Parts of the page cache that are left.
     fn seen(set: f64, plain: f64) -> Seen {

@@ -4,18 +4,33 @@
 //! `a` has 200 MiB in all and no swap. `a/b` is protected by 50 MiB, and its children by more than that
 //! together; each but the last holds 50 MiB of page cache. Then `a/g` allocates.
 
-use super::hog::{
-    MIB, cache, current, execute, limit, mib, oom_kills, scanned_for_machine, unless_short,
-};
-use crate::fixture::Fixture;
-use crate::outcome::{Outcome, Stop};
-use crate::running::Running;
+use super::*;
+
+pub(crate) const CASES: &[Case] = &[
+    V2_CACHE.case(
+        "nested-min-is-shared-by-protection",
+        "Groups inside a group with memory.min share it by their own, and none of it is given up.",
+        |fixture| Ok(guarded(&protect(fixture, "memory.min", PARENT)?, |seen| judge(seen, true))),
+    ),
+    V2_CACHE.case(
+        "nested-low-is-shared-by-protection",
+        "Groups inside a group with memory.low share it by their own, until an OOM kill would follow.",
+        |fixture| Ok(guarded(&protect(fixture, "memory.low", PARENT)?, |seen| judge(seen, false))),
+    ),
+    V2_CACHE.case(
+        "low-without-the-parents-protects-nothing",
+        "Groups inside a group without memory.low are not protected by their own.",
+        |fixture| Ok(guarded(&protect(fixture, "memory.low", 0)?, judge_unprotected)),
+    ),
+];
 
 const LIMIT: u64 = 200 * MIB;
 const PARENT: u64 = 50 * MIB;
+
 /// Children of `a/b`: name, protection, page cache.
 const CHILDREN: [(&str, u64, u64); 4] =
     [("c", 75 * MIB, 50 * MIB), ("d", 25 * MIB, 50 * MIB), ("e", 0, 50 * MIB), ("f", 500 * MIB, 0)];
+
 /// First pressure: what fits beside the protected memory. Then: what does not.
 const PRESSURE: u64 = 148 * MIB;
 const TOO_MUCH: u64 = 170 * MIB;
@@ -40,14 +55,12 @@ struct Seen {
 
 fn protect(fixture: &mut Fixture, file: &str, parent: u64) -> Result<Seen, Stop> {
     let scanned = scanned_for_machine(fixture)?;
-    let disk = fixture.blank_disk(200 * MIB)?;
-    let disk = disk.node.display().to_string();
+    let disk = fixture.blank_disk(200 * MIB)?.node.display().to_string();
     fixture.make_parent("a")?;
     limit(fixture, "a", LIMIT)?;
     fixture.make_parent("a/b")?;
     fixture.write("a/b", file, &parent.to_string())?;
     // All on one CPU, so that their pages are on one node.
-    let words = format!("memory cpu={}", fixture.cpu());
     let mut readers: Vec<Running> = Vec::new();
     let mut offset = 0;
     for (name, protection, held) in CHILDREN {
@@ -55,23 +68,23 @@ fn protect(fixture: &mut Fixture, file: &str, parent: u64) -> Result<Seen, Stop>
         fixture.make(&group)?;
         fixture.write(&group, file, &protection.to_string())?;
         if held > 0 {
-            let mut reader = fixture.start(&group, &words)?;
+            let mut reader = fixture.start_bound(&group, "memory")?;
             execute(&mut reader, &format!("read {held} {disk} {offset}"))?;
             offset += held;
             readers.push(reader);
         }
     }
     fixture.make("a/g")?;
-    let mut hog = fixture.start("a/g", &words)?;
-    execute(&mut hog, &format!("touch {PRESSURE}"))?;
+    let mut hog = fixture.start_bound("a/g", "memory")?;
+    touch(&mut hog, PRESSURE)?;
     let mut after = [0.0; 4];
     for (seen, (group, ..)) in after.iter_mut().zip(EXPECTED) {
         *seen = mib(current(fixture, group)?);
     }
     execute(&mut hog, "drop")?;
     hog.end()?;
-    let mut hog = fixture.start("a/g", &words)?;
-    let survived = execute(&mut hog, &format!("touch {TOO_MUCH}"))?.is_some();
+    let mut hog = fixture.start_bound("a/g", "memory")?;
+    let survived = touch(&mut hog, TOO_MUCH)?.is_some();
     let rest = mib(cache(fixture, "a/b")?);
     let is_killed = oom_kills(fixture, "a/g")? > 0;
     let scanned = scanned_for_machine(fixture)?.saturating_sub(scanned);
@@ -85,19 +98,6 @@ fn guarded(seen: &Seen, judge: impl Fn(&Seen) -> Outcome) -> Outcome {
         return outcome;
     }
     outcome.but_void("the hog ended for another reason")
-}
-
-pub(super) fn min(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(guarded(&protect(fixture, "memory.min", PARENT)?, |seen| judge(seen, true)))
-}
-
-pub(super) fn low(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(guarded(&protect(fixture, "memory.low", PARENT)?, |seen| judge(seen, false)))
-}
-
-/// Children cannot get what their parent does not have.
-pub(super) fn without_parent(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(guarded(&protect(fixture, "memory.low", 0)?, judge_unprotected))
 }
 
 fn is_near(seen: f64, (_, expected, tolerance): (&str, f64, f64)) -> bool {
@@ -123,26 +123,19 @@ fn judge(seen: &Seen, is_hard: bool) -> Outcome {
         .filter(|(expected, seen)| !is_near(*seen, **expected))
         .map(|((group, ..), _)| *group)
         .collect();
-    if seen.survived == is_hard {
-        let why = if is_hard {
-            "an allocation into hard-protected memory succeeded"
-        } else {
-            "memory.low was not given up before an OOM kill"
-        };
-        return Outcome::broken(why).with(evidence);
-    }
-    // The parent as a whole is exact; its children converge over several rounds of reclaim.
-    match off.as_slice() {
-        [] => Outcome::kept(evidence),
-        [first, ..] if *first == "a/b" && seen.after[0] < 0.8 * mib(PARENT) => {
-            Outcome::broken("the protection of a/b was not kept").with(evidence)
+    let broken = match off.first() {
+        _ if seen.survived && is_hard => "an allocation into hard-protected memory succeeded",
+        _ if !seen.survived && !is_hard => "memory.low was not given up before an OOM kill",
+        None => return Outcome::kept(evidence),
+        // The parent as a whole is exact; its children converge over several rounds of reclaim.
+        Some(&"a/b") if seen.after[0] < 0.8 * mib(PARENT) => "the protection of a/b was not kept",
+        Some(_) if seen.after[1] <= seen.after[2] => "the child with more protection kept less",
+        Some(_) => {
+            let why = format!("{} is not near what is expected", off.join(", "));
+            return Outcome::undecided(why).with(evidence);
         }
-        _ if seen.after[1] <= seen.after[2] => {
-            Outcome::broken("the child with more protection kept less").with(evidence)
-        }
-        _ => Outcome::undecided(format!("{} is not near what is expected", off.join(", ")))
-            .with(evidence),
-    }
+    };
+    Outcome::broken(broken).with(evidence)
 }
 
 /// Without protection of their parent, what is left for its children is about 200 - 148 MiB, shared by
@@ -154,22 +147,19 @@ fn judge_unprotected(seen: &Seen) -> Outcome {
          a/b/d {d:.1}; 170 MiB {}",
         if seen.survived { "succeeded" } else { "ended in an OOM kill" }
     );
-    match () {
-        () if !seen.survived => {
-            Outcome::broken("children were protected without their parent").with(evidence)
-        }
-        () if whole > 100.0 => Outcome::void("there was no pressure").with(evidence),
-        () if c > 40.0 && d < 25.0 => {
-            Outcome::broken("a child was protected without its parent").with(evidence)
-        }
-        () => Outcome::kept(evidence),
-    }
+    let broken = if !seen.survived {
+        "children were protected without their parent"
+    } else if c > 40.0 && d < 25.0 && whole <= 100.0 {
+        "a child was protected without its parent"
+    } else {
+        return Outcome::kept(evidence).void_if(whole > 100.0, "there was no pressure");
+    };
+    Outcome::broken(broken).with(evidence)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     fn seen(after: [f64; 4], survived: bool) -> Seen {
         Seen { after, survived, rest: 30.0, is_killed: !survived, scanned: 0 }

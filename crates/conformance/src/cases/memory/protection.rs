@@ -3,16 +3,32 @@
 //! The two groups share the limit of their parent, so reclaim happens there and the host itself is
 //! never short of memory.
 
-use assay_kernel::Error;
+use super::*;
 
-use super::hog::{
-    MIB, cache, execute, limit, make_whole, mib, refaults, refusals, scanned_for_machine,
-    unless_short,
-};
-use crate::fixture::Fixture;
-use crate::outcome::{Outcome, Stop};
+pub(crate) const CASES: &[Case] = &[
+    V2_CACHE.case(
+        "low-protects-from-a-hog",
+        "memory.low keeps a group's page cache under pressure from a sibling.",
+        |fixture| protects(fixture, "memory.low"),
+    ),
+    V2_CACHE.case(
+        "min-protects-from-a-hog",
+        "memory.min keeps a group's page cache under pressure from a sibling.",
+        |fixture| protects(fixture, "memory.min"),
+    ),
+];
+
+pub(crate) const BARE: &[Case] = &[CACHE.case(
+    "unprotected-page-cache-is-lost",
+    "Without protection, pressure from a sibling takes page cache away.",
+    |fixture| {
+        let disk = fixture.blank_disk(KEPT + HOG)?.node.display().to_string();
+        Ok(judge_bare(&press(fixture, "bare", &disk, 0, None)?))
+    },
+)];
 
 const SHARED: u64 = 64 * MIB;
+
 /// At first, reclaim skips a group with fewer than 4096 pages, 16 MiB (get_scan_count() of
 /// mm/vmscan.c shifts by DEF_PRIORITY), so the victim has more.
 const KEPT: u64 = 32 * MIB;
@@ -66,12 +82,11 @@ fn press(
     }
     // Both on one CPU, so that their pages are on one node: reclaim starts on the node of the
     // allocating task, and often finds enough there.
-    let words = format!("memory cpu={}", fixture.cpu());
-    let mut owner = fixture.start(&victim, &words)?;
+    let mut owner = fixture.start_bound(&victim, "memory")?;
     let read = format!("read {KEPT} {disk} {first}");
     execute(&mut owner, &read)?;
     let before = cache(fixture, &victim)?;
-    let mut hungry = fixture.start(&hog, &words)?;
+    let mut hungry = fixture.start_bound(&hog, "memory")?;
     execute(&mut hungry, &format!("read {HOG} {disk} {}", first + KEPT))?;
     let (after, old) = (cache(fixture, &victim)?, refaults(fixture, &victim)?);
     execute(&mut owner, &read)?;
@@ -80,21 +95,12 @@ fn press(
 }
 
 fn protects(fixture: &mut Fixture, file: &str) -> Result<Outcome, Stop> {
-    let disk = fixture.blank_disk(2 * (KEPT + HOG))?;
-    let disk = disk.node.display().to_string();
+    let disk = fixture.blank_disk(2 * (KEPT + HOG))?.node.display().to_string();
     let scanned = scanned_for_machine(fixture)?;
     let bare = press(fixture, "bare", &disk, 0, None)?;
     let kept = press(fixture, "kept", &disk, KEPT + HOG, Some(file))?;
     let scanned = scanned_for_machine(fixture)?.saturating_sub(scanned);
     Ok(unless_short(judge(&bare, &kept, file), scanned))
-}
-
-pub(super) fn low(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    protects(fixture, "memory.low")
-}
-
-pub(super) fn min(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    protects(fixture, "memory.min")
 }
 
 /// The unprotected group proves that there was pressure.
@@ -109,12 +115,6 @@ fn judge(bare: &VictimCache, kept: &VictimCache, file: &str) -> Outcome {
         Outcome::undecided("the protected group lost some of its page cache")
     };
     outcome.with(kept.evidence(file)).with(bare.evidence("unprotected"))
-}
-
-pub(super) fn unprotected(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    let disk = fixture.blank_disk(KEPT + HOG)?;
-    let disk = disk.node.display().to_string();
-    Ok(judge_bare(&press(fixture, "bare", &disk, 0, None)?))
 }
 
 /// If nothing is lost although the limit was reached, reclaim spared an unprotected group.
@@ -133,7 +133,6 @@ fn judge_bare(bare: &VictimCache) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     fn cache_after(after: u64) -> VictimCache {
         VictimCache { before: KEPT, after: after * KEPT / 12, refaults: 1000, pressed: 40 }
