@@ -1,60 +1,58 @@
 //! `device`: uses devices on command, `open r|w|rw PATH` or `mknod c|b MAJOR MINOR`, and prints
 //! `done` or `refused ERRNO`. Nodes are created in a private tmpfs.
+//!
+//! `delegate`: makes its group the root of a cgroup namespace, then writes to files on command, `write PATH TEXT`,
+//! and prints the same.
 
 use std::fs::OpenOptions;
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::path::Path;
 
-use assay_kernel::namespace;
+use assay_kernel::{Error, Root, namespace};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
-use super::{Arguments, errno, print};
+use super::{number, refused_or, serve, shown};
 
 /// Mount point of the tmpfs: a directory that every system has and this probe does not need.
 const MOUNT_POINT: &str = "/tmp";
 
-pub(super) fn run(_: &Arguments, out: &mut dyn Write) -> Result<(), String> {
-    print(out, "ready")?;
+pub(super) fn run(out: &mut dyn Write) -> Result<(), String> {
     let mut nodes = 0;
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|cause| cause.to_string())?;
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let refused = match words.as_slice() {
+    serve(out, |words, _| {
+        let used = match words {
             ["open", mode, path] => open(mode, path),
             ["mknod", kind, major, minor] => {
-                if nodes == 0
-                    && let Err(error) = namespace::own_mounts(Path::new(MOUNT_POINT))
-                {
-                    print(out, &format!("refused {}", errno(&error)))?;
-                    continue;
-                }
-                nodes += 1;
-                make_node(nodes, kind, number(major)?, number(minor)?)
+                let numbers = (number(major)?, number(minor)?);
+                make_node(&mut nodes, kind, numbers)
             }
-            _ => return Err(format!("unknown probe command `{line}`")),
+            _ => return Ok(None),
         };
-        match refused {
-            None => print(out, "done")?,
-            Some(number) => print(out, &format!("refused {number}"))?,
-        }
-    }
-    Ok(())
+        Ok(Some(refused_or(used, "done")))
+    })
 }
 
-fn number(word: &str) -> Result<u32, String> {
-    word.parse().map_err(|_| format!("`{word}` is not a number"))
+pub(super) fn delegate(out: &mut dyn Write) -> Result<(), String> {
+    namespace::own_groups().map_err(shown)?;
+    serve(out, |words, _| match words {
+        ["write", path, text] => Ok(Some(refused_or(Root::real().write(path, text), "done"))),
+        _ => Ok(None),
+    })
 }
 
-fn open(mode: &str, path: &str) -> Option<i32> {
+fn open(mode: &str, path: &str) -> Result<(), Error> {
     let opened = OpenOptions::new().read(mode.contains('r')).write(mode.contains('w')).open(path);
-    opened.err().map(|cause| cause.raw_os_error().unwrap_or(0))
+    opened.map(|_| ()).map_err(|cause| Error::new("open", Path::new(path), &cause))
 }
 
-fn make_node(count: u32, kind: &str, major: u32, minor: u32) -> Option<i32> {
+fn make_node(nodes: &mut u32, kind: &str, (major, minor): (u32, u32)) -> Result<(), Error> {
+    if *nodes == 0 {
+        namespace::own_mounts(Path::new(MOUNT_POINT))?;
+    }
+    *nodes += 1;
     let kind = if kind == "b" { FileType::BlockDevice } else { FileType::CharacterDevice };
-    let path = format!("{MOUNT_POINT}/node{count}");
-    let made = mknodat(CWD, path, kind, Mode::RUSR | Mode::WUSR, makedev(major, minor));
-    made.err().map(rustix::io::Errno::raw_os_error)
+    let path = Path::new(MOUNT_POINT).join(format!("node{nodes}"));
+    mknodat(CWD, &path, kind, Mode::RUSR | Mode::WUSR, makedev(major, minor))
+        .map_err(|errno| Error::new("create", &path, &errno.into()))
 }
 
 #[cfg(test)]
@@ -63,7 +61,8 @@ mod tests {
 
     #[test]
     fn a_missing_device_is_refused_with_its_errno() {
-        assert_eq!(open("r", "/dev/null"), None);
-        assert_eq!(open("r", "/nonexistent"), Some(rustix::io::Errno::NOENT.raw_os_error()));
+        assert_eq!(refused_or(open("r", "/dev/null"), "done"), "done");
+        let noent = rustix::io::Errno::NOENT.raw_os_error();
+        assert_eq!(refused_or(open("r", "/nonexistent"), "done"), format!("refused {noent}"));
     }
 }

@@ -1,32 +1,28 @@
 //! `fork count=N`: waits for a line, then forks children until there are N or the kernel refuses.
 //! Prints `forked K` and `refused ERRNO`, or `forked N` and `all`. The children sleep until they
 //! are killed; each further line is another attempt.
+//!
+//! `breed lines=N`: N lines of processes in which each forks its successor and exits, as fast as
+//! possible: a list of its processes is outdated by the time it has been read.
 
-use std::io::{BufRead, Write};
-use std::time::Duration;
+use std::io::Write;
+use std::time::{Duration, Instant};
 
+use assay_kernel::Error;
 use assay_kernel::fork::{Forked, auto_reap_children, exit_immediately, fork};
 
-use super::{Arguments, errno, lifetime, print};
+use super::{Arguments, print, refused_or, serve, shown};
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
-    let count: u32 = arguments.number("count", 1)?;
-    let lifetime = lifetime(arguments)?;
+    let (count, lifetime) = (arguments.number("count", 1)?, arguments.lifetime()?);
     auto_reap_children();
-    print(out, "ready")?;
-    for line in std::io::stdin().lock().lines() {
-        line.map_err(|cause| cause.to_string())?;
+    serve(out, |_, _| {
         let (forked, refused) = fork_up_to(count, lifetime);
-        print(out, &format!("forked {forked}"))?;
-        match refused {
-            Some(number) => print(out, &format!("refused {number}"))?,
-            None => print(out, "all")?,
-        }
-    }
-    Ok(())
+        Ok(Some(format!("forked {forked}\n{}", refused_or(refused, "all"))))
+    })
 }
 
-fn fork_up_to(count: u32, lifetime: Duration) -> (u32, Option<i32>) {
+fn fork_up_to(count: u32, lifetime: Duration) -> (u32, Result<(), Error>) {
     for forked in 0..count {
         match fork() {
             Ok(Forked::Parent(_)) => {}
@@ -34,8 +30,33 @@ fn fork_up_to(count: u32, lifetime: Duration) -> (u32, Option<i32>) {
                 std::thread::sleep(lifetime);
                 exit_immediately(0);
             }
-            Err(error) => return (forked, Some(errno(&error))),
+            Err(error) => return (forked, Err(error)),
         }
     }
-    (count, None)
+    (count, Ok(()))
+}
+
+pub(super) fn breed(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
+    let lines: u32 = arguments.number("lines", 2)?;
+    let end = Instant::now() + arguments.lifetime()?;
+    auto_reap_children();
+    for _ in 0..lines {
+        if let Forked::Child = fork().map_err(shown)? {
+            go_on(end);
+        }
+    }
+    print(out, "ready")?;
+    std::thread::sleep(end.saturating_duration_since(Instant::now()));
+    Ok(())
+}
+
+fn go_on(end: Instant) -> ! {
+    loop {
+        match fork() {
+            Ok(Forked::Parent(_)) => exit_immediately(0),
+            Ok(Forked::Child) if Instant::now() < end => {}
+            // A refused fork ends the line: there is no successor.
+            Ok(Forked::Child) | Err(_) => exit_immediately(0),
+        }
+    }
 }

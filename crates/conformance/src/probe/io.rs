@@ -4,7 +4,7 @@
 //! unless that is 0; from then on `count` prints the number of blocks that are done, `count N`, or why the reader
 //! has ended, `failed WHY`.
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,7 @@ use assay_kernel::direct_io::{DirectIo, Direction};
 use assay_kernel::priority::go_before_others;
 use rustix::io::Errno;
 
-use super::{Arguments, lifetime, print};
+use super::{Arguments, number, serve, shown};
 
 /// Random block offsets, which read-ahead cannot predict.
 struct RandomOffsets {
@@ -40,25 +40,22 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
     let path = Path::new(arguments.text("file").ok_or("file=PATH is missing")?);
     let block: usize = arguments.number("block", 4096)?;
     let (depth, pace) = (arguments.number("depth", 1)?, arguments.number("pace", 0)?);
-    let end = Instant::now() + lifetime(arguments)?;
+    let end = Instant::now() + arguments.lifetime()?;
     // The probe should wait for the disk and not for the CPU, which serves a loop disk; if it may not raise its
     // priority, the case sees how long it waited.
     go_before_others();
-    let wrong = |error: Error| error.to_string();
-    let direction = match arguments.number("write", 0)? {
-        0 => Direction::Read,
-        _ => Direction::Write,
-    };
-    let mut disk = Some(DirectIo::open(path, direction, block, depth).map_err(wrong)?);
-    let mut offsets = Some(RandomOffsets::new(arguments.number("size", 1 << 20)?, block as u64));
+    let direction =
+        if arguments.number("write", 0)? == 0 { Direction::Read } else { Direction::Write };
+    let disk = DirectIo::open(path, direction, block, depth).map_err(shown)?;
+    let offsets = RandomOffsets::new(arguments.number("size", 1 << 20)?, block as u64);
+    // Those of the thread that reads continuously, once there is one.
+    let mut own = Some((disk, offsets));
     let count = Arc::new(AtomicU64::new(0));
     let failed = Arc::new(OnceLock::new());
-    print(out, "ready")?;
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|cause| cause.to_string())?;
-        match line.split_once(' ') {
-            None if line == "go" => {
-                if let (Some(disk), Some(offsets)) = (disk.take(), offsets.take()) {
+    serve(out, |words, _| {
+        Ok(Some(match words {
+            ["go"] => {
+                if let Some((disk, offsets)) = own.take() {
                     let (count, failed) = (Arc::clone(&count), Arc::clone(&failed));
                     std::thread::spawn(move || {
                         if let Err(error) = go_on(disk, offsets, depth, pace, end, &count) {
@@ -66,24 +63,21 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
                         }
                     });
                 }
-                print(out, "going")?;
+                "going".to_owned()
             }
-            None if line == "count" => match failed.get() {
-                Some(why) => print(out, &format!("failed {why}"))?,
-                None => print(out, &format!("count {}", count.load(Ordering::Relaxed)))?,
+            ["count"] => match failed.get() {
+                Some(why) => format!("failed {why}"),
+                None => format!("count {}", count.load(Ordering::Relaxed)),
             },
-            Some(("read", number)) => {
-                let number: u64 =
-                    number.parse().map_err(|_| format!("`{line}`: invalid number"))?;
-                if let (Some(disk), Some(offsets)) = (&mut disk, &mut offsets) {
-                    one_by_one(disk, offsets, number).map_err(wrong)?;
+            ["read", blocks] => {
+                if let Some((disk, offsets)) = &mut own {
+                    one_by_one(disk, offsets, number(blocks)?).map_err(shown)?;
                 }
-                print(out, &format!("did {number}"))?;
+                format!("did {blocks}")
             }
-            _ => return Err(format!("unknown probe command `{line}`")),
-        }
-    }
-    Ok(())
+            _ => return Ok(None),
+        }))
+    })
 }
 
 fn one_by_one(disk: &mut DirectIo, offsets: &mut RandomOffsets, number: u64) -> Result<(), Error> {

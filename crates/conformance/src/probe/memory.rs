@@ -14,55 +14,43 @@
 
 use std::fs::File;
 use std::hint::black_box;
-use std::io::{BufRead, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::{Duration, Instant};
 
-use assay_kernel::{Root, affinity};
+use assay_kernel::Root;
 
-use super::{Arguments, lifetime, print};
+use super::{Arguments, number, serve, shown};
 
 const PAGE: usize = 4096;
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
-    let cpus = arguments.numbers::<u16>("cpu")?;
-    if !cpus.is_empty() {
-        affinity::bind_self(&cpus).map_err(|error| error.to_string())?;
-    }
-    rustix::thread::disable_transparent_huge_pages(true).map_err(|cause| cause.to_string())?;
+    arguments.bind()?;
+    rustix::thread::disable_transparent_huge_pages(true).map_err(shown)?;
     let mut held: Vec<Vec<u8>> = Vec::new();
     let mut files = Vec::new();
-    let end = lifetime(arguments)?;
-    print(out, "ready")?;
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|cause| cause.to_string())?;
-        let words: Vec<&str> = line.split_whitespace().collect();
+    let end = arguments.lifetime()?;
+    serve(out, |words, _| {
         let began = Instant::now();
-        let (verb, bytes) = match words.as_slice() {
+        let (verb, bytes) = match words {
             ["touch", bytes] => ("touched", touch(&mut held, number(bytes)?, end)),
             ["touch", bytes, seconds] => {
-                let limit = Duration::from_secs(number(seconds)? as u64);
+                let limit = Duration::from_secs(number(seconds)?);
                 ("touched", touch(&mut held, number(bytes)?, limit))
             }
             ["again"] => ("touched", held.iter_mut().map(|memory| write(memory, began, end)).sum()),
             ["drop"] => {
                 held.clear();
-                print(out, "dropped")?;
-                continue;
+                return Ok(Some("dropped".to_owned()));
             }
             ["read", bytes, file] => ("read", read(&mut files, file, 0, number(bytes)?)?),
             ["read", bytes, file, offset] => {
-                ("read", read(&mut files, file, number(offset)? as u64, number(bytes)?)?)
+                ("read", read(&mut files, file, number(offset)?, number(bytes)?)?)
             }
             ["write", bytes, file] => ("wrote", store(file, number(bytes)?)?),
-            _ => return Err(format!("unknown probe command `{line}`")),
+            _ => return Ok(None),
         };
-        print(out, &format!("{verb} {bytes} {}", began.elapsed().as_nanos()))?;
-    }
-    Ok(())
-}
-
-fn number(word: &str) -> Result<usize, String> {
-    word.parse().map_err(|_| format!("`{word}` is not a number"))
+        Ok(Some(format!("{verb} {bytes} {}", began.elapsed().as_nanos())))
+    })
 }
 
 /// Newly mapped memory has no pages yet; the first write to each allocates it.
@@ -109,7 +97,7 @@ fn read(files: &mut Vec<File>, file: &str, offset: u64, bytes: usize) -> Result<
 fn store(file: &str, bytes: usize) -> Result<usize, String> {
     let wrong = |cause: std::io::Error| format!("{file}: {cause}");
     let disk = File::open(file).map_err(wrong)?;
-    Root::real().write(file, &"1".repeat(bytes)).map_err(|error| error.to_string())?;
+    Root::real().write(file, &"1".repeat(bytes)).map_err(shown)?;
     disk.sync_all().map_err(wrong)?;
     Ok(bytes)
 }

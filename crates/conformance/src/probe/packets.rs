@@ -10,14 +10,14 @@
 //! named `assay<pid>`, in the original namespace, and sends there; it sorts by packet priority.
 //! Everything is removed when the probe ends.
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 
 use assay_kernel::netlink::Route;
 use assay_kernel::packets::Packets;
 use assay_kernel::tc::{Classifier, bring_up, divide, make_pair, packet_counts, sort_by_group};
 use assay_kernel::{Error, Root, namespace, tc_classifier};
 
-use super::{Arguments, print};
+use super::{Arguments, answer, number, print, shown};
 
 /// Name of the far end, in a namespace without other devices.
 const FAR_END: &str = "assay";
@@ -35,35 +35,26 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
     let classes = arguments.numbers::<u32>("class")?;
     let outside = arguments.text("where") == Some("outside");
     print(out, "ready")?;
-    let set_up = if outside { pair(&classes) } else { loopback(&classes) };
-    let wire = match set_up {
-        Ok((wire, means)) => {
-            print(out, &format!("sorts by {means}"))?;
-            wire
-        }
+    let (wire, means) = match if outside { pair(&classes) } else { loopback(&classes) } {
+        Ok(set_up) => set_up,
         Err(error) => {
             return print(out, &format!("lacks {}", error.to_string().replace('\n', "; ")));
         }
     };
-    let wrong = |error: Error| error.to_string();
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|cause| cause.to_string())?;
-        match line.split_once(' ') {
-            None if line == "count" => {
-                let counts = packet_counts(&wire.route, wire.device, &classes).map_err(wrong)?;
-                let numbers: Vec<String> =
-                    counts.classes.iter().chain([&counts.rest]).map(u32::to_string).collect();
-                print(out, &format!("count {}", numbers.join(" ")))?;
-            }
-            Some(("send", number)) => {
-                let count: u32 = number.parse().map_err(|_| format!("`{line}`: invalid number"))?;
-                (0..count).try_for_each(|_| wire.packets.send(wire.device)).map_err(wrong)?;
-                print(out, &format!("sent {count}"))?;
-            }
-            _ => return Err(format!("unknown probe command `{line}`")),
+    print(out, &format!("sorts by {means}"))?;
+    answer(out, |words, _| match words {
+        ["count"] => {
+            let counts = packet_counts(&wire.route, wire.device, &classes).map_err(shown)?;
+            let numbers = counts.classes.iter().chain([&counts.rest]).map(u32::to_string);
+            Ok(Some(format!("count {}", numbers.collect::<Vec<String>>().join(" "))))
         }
-    }
-    Ok(())
+        ["send", packets] => {
+            let count: u32 = number(packets)?;
+            (0..count).try_for_each(|_| wire.packets.send(wire.device)).map_err(shown)?;
+            Ok(Some(format!("sent {count}")))
+        }
+        _ => Ok(None),
+    })
 }
 
 fn loopback(classes: &[u32]) -> Result<(Wire, &'static str), Error> {

@@ -9,22 +9,19 @@ use std::time::{Duration, Instant};
 
 use assay_kernel::{affinity, clock};
 
-use super::{Arguments, lifetime, print};
+use super::{Arguments, print};
 
 /// Default period of a thread that is busy part of the time, in milliseconds.
 const PERIOD_MS: u64 = 10;
 
 /// Prints `thread TID` for each thread, after `ready`.
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
-    let cpus = arguments.numbers::<u16>("cpu")?;
-    if !cpus.is_empty() {
-        affinity::bind_self(&cpus).map_err(|error| error.to_string())?;
-    }
+    arguments.bind()?;
     let threads: usize = arguments.number("threads", 1)?;
     let duty: u32 = arguments.number("duty", 100)?;
     let period = Duration::from_millis(arguments.number("turn_ms", PERIOD_MS)?);
     let start_cpu = arguments.numbers::<u16>("start_cpu")?;
-    let end = Instant::now() + lifetime(arguments)?;
+    let end = Instant::now() + arguments.lifetime()?;
     let (born, ids) = channel();
     let running: Vec<_> = (0..threads)
         .map(|_| {

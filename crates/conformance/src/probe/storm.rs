@@ -5,16 +5,16 @@
 //! It may leave the rest of its machine without any CPU, so it stops by itself, whatever becomes of the
 //! case: the first process looks at the clock after every few trips, and the second ends with it.
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use assay_kernel::fork::{Forked, exit_immediately, fork};
-use assay_kernel::{affinity, process};
+use assay_kernel::process;
 use rustix::io::{read, write};
 use rustix::pipe::pipe;
 
-use super::{Arguments, print};
+use super::{Arguments, answer, number, print, shown};
 
 /// Longest storm that is accepted.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -22,13 +22,10 @@ const LONGEST: Duration = Duration::from_secs(30);
 const TRIPS: u64 = 16;
 
 pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
-    let cpus = arguments.numbers::<u16>("cpu")?;
-    if !cpus.is_empty() {
-        affinity::bind_self(&cpus).map_err(|error| error.to_string())?;
-    }
-    let (there, to_partner) = pipe().map_err(|cause| cause.to_string())?;
-    let (from_partner, back) = pipe().map_err(|cause| cause.to_string())?;
-    let partner = match fork().map_err(|error| error.to_string())? {
+    arguments.bind()?;
+    let (there, to_partner) = pipe().map_err(shown)?;
+    let (from_partner, back) = pipe().map_err(shown)?;
+    let partner = match fork().map_err(shown)? {
         Forked::Parent(partner) => partner,
         Forked::Child => {
             drop((to_partner, from_partner));
@@ -38,15 +35,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
     drop((there, back));
     print(out, "ready")?;
     print(out, &format!("partner {partner}"))?;
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|cause| cause.to_string())?;
-        let time = line.strip_prefix("go ").and_then(|time| time.parse().ok());
-        let time = time.map(Duration::from_millis).filter(|time| *time <= LONGEST);
-        let time = time.ok_or_else(|| format!("unknown probe command `{line}`"))?;
-        let trips = send_bytes(&to_partner, &from_partner, Instant::now() + time);
-        print(out, &format!("trips {trips}"))?;
-    }
-    Ok(())
+    answer(out, |words, _| {
+        let ["go", milliseconds] = words else { return Ok(None) };
+        let time = Duration::from_millis(number(milliseconds)?);
+        let trips = || send_bytes(&to_partner, &from_partner, Instant::now() + time);
+        Ok((time <= LONGEST).then(|| format!("trips {}", trips())))
+    })
 }
 
 /// The second process: returns each byte until the first one is gone.
