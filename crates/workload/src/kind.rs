@@ -120,18 +120,28 @@ pub enum Rendering {
 }
 
 impl Key {
-    /// A required positional argument.
-    #[must_use]
-    pub const fn word(name: &'static str, about: &'static str) -> Self {
-        Self {
-            name,
-            about,
-            rendering: Rendering::Positional,
-            required: true,
-            default: None,
-            words: &[],
-            unless: None,
-        }
+    /// A key that need not be set and has no default.
+    pub(crate) const fn optional(
+        name: &'static str,
+        about: &'static str,
+        rendering: Rendering,
+    ) -> Self {
+        let (required, default, words, unless) = (false, None, &[] as &[&str], None);
+        Self { name, about, rendering, required, default, words, unless }
+    }
+
+    /// The directory of the run, unless the study names another one.
+    pub(crate) const fn directory(
+        name: &'static str,
+        about: &'static str,
+        rendering: Rendering,
+    ) -> Self {
+        Self { default: Some("{directory}"), ..Self::optional(name, about, rendering) }
+    }
+
+    /// A positional argument that must be set.
+    pub(crate) const fn word(name: &'static str, about: &'static str) -> Self {
+        Self { required: true, ..Self::optional(name, about, Rendering::Positional) }
     }
 }
 

@@ -1,27 +1,133 @@
-//! The registry of workload kinds. A new kind needs a file in `kinds/`, a line here, and a section
-//! in docs.
+//! The registry of workload kinds. A new kind needs an entry here and a section in docs; one whose output is not that of
+//! `assay-load` has a file in `kinds/`.
 
-use crate::kind::Kind;
-use crate::kinds::{
-    bandwidth, blackscholes, build, chase, filebench, graph500, hog, latency, pages, spin,
-    streamcluster, stressapptest, ycsb,
-};
+use crate::generator::generator;
+use crate::kind::{Key, Kind, Rendering, Threads};
+use crate::kinds::{stressapptest, ycsb};
+
+/// The variables of filebench's four classic scripts.
+const FILEBENCH_VARIABLES: &str = "dir nfiles meandirwidth filesize nthreads iosize meanappendsize \
+                                   meanfilesize runtime";
 
 /// All kinds except fio, which also has job files, and `command`, which runs any program.
 pub const KINDS: [Kind; 13] = [
-    graph500::KIND,
-    filebench::KIND,
+    generator("graph500", "searches through a large graph", "load/compute.md#graph500"),
+    // A key that is not an option sets a variable of the script. Without `run` it runs until the window is over,
+    // regardless of the script.
+    Kind {
+        keys: &[
+            Key::word("script", "a script: a file, or fileserver, varmail, webserver or webproxy"),
+            Key::directory(
+                "dir",
+                "the variable `dir` of the script: the directory of its files",
+                Rendering::Property,
+            ),
+        ],
+        property_option: Some("--set"),
+        known_properties: FILEBENCH_VARIABLES,
+        seconds: Some("run"),
+        reports_on_sigint: true,
+        threads: Threads::Unknown,
+        does_io: true,
+        ..generator(
+            "filebench",
+            "file, mail and web servers, or any filebench script",
+            "load/storage.md#filebench",
+        )
+    },
     ycsb::KIND,
-    streamcluster::KIND,
-    blackscholes::KIND,
-    chase::KIND,
-    bandwidth::KIND,
-    latency::KIND,
-    pages::KIND,
-    spin::KIND,
-    hog::KIND,
+    // Without `time` or `rounds` it runs until the window is over.
+    Kind {
+        seconds: Some("time"),
+        instead_of_seconds: &["rounds"],
+        reports_on_sigint: true,
+        ..generator(
+            "streamcluster",
+            "clusters a stream of points: bound by memory bandwidth",
+            "load/compute.md#streamcluster",
+        )
+    },
+    // Without `time` or `runs` it runs until the window is over.
+    Kind {
+        seconds: Some("time"),
+        instead_of_seconds: &["runs"],
+        reports_on_sigint: true,
+        ..generator(
+            "blackscholes",
+            "prices options: CPU-bound, with little memory traffic",
+            "load/compute.md#blackscholes",
+        )
+    },
+    Kind {
+        reports_on_sigint: true,
+        threads: Threads::Always(1),
+        ..generator(
+            "chase",
+            "dependent loads through working sets from the first cache to memory",
+            "load/memory.md#chase",
+        )
+    },
+    // Without `time` or `repeats` it runs until the window is over.
+    Kind {
+        seconds: Some("time"),
+        instead_of_seconds: &["repeats"],
+        reports_on_sigint: true,
+        ..generator(
+            "bandwidth",
+            "streams through memory: copy, scale, add, triad",
+            "load/memory.md#bandwidth",
+        )
+    },
+    Kind {
+        reports_on_sigint: true,
+        ..generator(
+            "latency",
+            "memory latency under step by step increasing load from other threads",
+            "load/memory.md#latency",
+        )
+    },
+    Kind {
+        keys: &[Key::directory(
+            "directory",
+            "the directory of the file",
+            Rendering::Option("--directory"),
+        )],
+        reports_on_sigint: true,
+        threads: Threads::OptionOr("threads", 1),
+        does_io: true,
+        ..generator(
+            "pages",
+            "creates, reads and writes a file with and without the page cache",
+            "load/storage.md#pages",
+        )
+    },
+    // Without `time` it runs until the window is over.
+    Kind {
+        seconds: Some("time"),
+        reports_on_sigint: true,
+        ..generator("spin", "threads that use CPU time and nothing else", "load/compute.md#spin")
+    },
+    // Without `hold` it keeps its memory until the window is over.
+    Kind {
+        seconds: Some("hold"),
+        reports_on_sigint: true,
+        threads: Threads::Always(1),
+        ..generator(
+            "hog",
+            "memory that grows step by step, with its contents checked",
+            "load/memory.md#hog",
+        )
+    },
     stressapptest::KIND,
-    build::KIND,
+    // The compiler's processes need as many CPUs as there are jobs.
+    Kind {
+        needs: &[("cc", "gcc")],
+        keys: &[Key::directory("dir", "the directory of the project", Rendering::Option("--dir"))],
+        reports_on_sigint: true,
+        threads: Threads::Option("jobs"),
+        does_io: true,
+        ..generator("build", "compiles a generated C project with cc", "load/compute.md#build")
+    },
 ];
 
 /// fio (see `fio/`).

@@ -27,27 +27,12 @@ const PROPERTIES: &str = "recordcount operationcount insertstart insertcount fie
 
 /// The proportions of workloads with a single kind of operation.
 const SINGLE_OPERATION: &[(&str, &[&str])] = &[
-    (
-        "read",
-        &[
-            "readproportion=1",
-            "updateproportion=0",
-            "insertproportion=0",
-            "scanproportion=0",
-            "readmodifywriteproportion=0",
-        ],
-    ),
-    (
-        "update",
-        &[
-            "readproportion=0",
-            "updateproportion=1",
-            "insertproportion=0",
-            "scanproportion=0",
-            "readmodifywriteproportion=0",
-        ],
-    ),
+    ("read", &["readproportion=1", "updateproportion=0", INSERTS, SCANS, MODIFICATIONS]),
+    ("update", &["readproportion=0", "updateproportion=1", INSERTS, SCANS, MODIFICATIONS]),
 ];
+const INSERTS: &str = "insertproportion=0";
+const SCANS: &str = "scanproportion=0";
+const MODIFICATIONS: &str = "readmodifywriteproportion=0";
 
 /// The kind. A key that is not an option is a property. RocksDB has background threads, so the
 /// number of CPUs it needs is unknown.
@@ -63,32 +48,26 @@ pub(crate) const KIND: Kind = Kind {
             words: &["rocksdb", "basic"],
             ..Key::word("binding", "where the records are stored")
         },
+        Key::optional(
+            "workload",
+            "a property file, or workloada to workloadf",
+            Rendering::Option("-P"),
+        ),
         Key {
-            name: "workload",
-            about: "a property file, or workloada to workloadf",
-            rendering: Rendering::Option("-P"),
-            required: false,
-            default: None,
-            words: &[],
-            unless: None,
-        },
-        Key {
-            name: "operations",
-            about: "only reads or only updates, overriding the workload",
-            rendering: Rendering::Properties(SINGLE_OPERATION),
-            required: false,
-            default: None,
             words: &["read", "update"],
-            unless: None,
+            ..Key::optional(
+                "operations",
+                "only reads or only updates, overriding the workload",
+                Rendering::Properties(SINGLE_OPERATION),
+            )
         },
         Key {
-            name: "rocksdb.dir",
-            about: "the directory of RocksDB's files",
-            rendering: Rendering::Property,
-            required: false,
-            default: Some("{directory}"),
-            words: &[],
             unless: Some(("binding", "basic")),
+            ..Key::directory(
+                "rocksdb.dir",
+                "the directory of RocksDB's files",
+                Rendering::Property,
+            )
         },
     ],
     property_option: Some("-p"),
