@@ -4,17 +4,9 @@
 //! These checks do not need the text, so a study can be checked again after a factor was set on the
 //! command line. If the text is at hand, each finding gets its location.
 
-mod cross_trial;
-mod disks;
-mod fio;
 mod groups;
-mod kinds;
-mod knobs;
-mod measures;
-mod placement;
 mod promises;
 mod settings;
-mod unused;
 mod workloads;
 
 use std::ops::Range;
@@ -27,8 +19,8 @@ use crate::reader::Spans;
 use crate::syntax::{Bindings, Disk, Group, Scalar, Study};
 use crate::template::{FromScalar, Templated, factor_names, substitute};
 
-pub(crate) use cross_trial::unknown_factor;
-pub(crate) use unused::unused;
+pub(crate) use promises::unknown_factor;
+pub(crate) use settings::unused;
 
 /// All findings about this study.
 pub(crate) fn study(study: &Study, spans: &Spans) -> Vec<Diagnostic> {
@@ -37,14 +29,14 @@ pub(crate) fn study(study: &Study, spans: &Spans) -> Vec<Diagnostic> {
         check.too_many_trials();
         return check.findings;
     }
-    cross_trial::left_out(&mut check);
-    settings::check(&mut check);
-    disks::check(&mut check);
-    groups::check(&mut check);
-    workloads::check(&mut check);
-    placement::check(&mut check);
-    promises::check(&mut check);
-    cross_trial::references(&mut check);
+    promises::left_out(&mut check);
+    settings::settings(&mut check);
+    groups::disks(&mut check);
+    groups::groups(&mut check);
+    workloads::workloads(&mut check);
+    workloads::placements(&mut check);
+    promises::promises(&mut check);
+    promises::references(&mut check);
     check.findings
 }
 

@@ -4,21 +4,15 @@
 //! A part with a mistake is read as far as possible, with a default in place of the wrong value, so
 //! that later checks see the rest of it.
 
-mod cross_trial;
 mod design;
 mod disks;
-mod factors;
 mod groups;
 mod names;
 mod overlay;
-mod placement;
 mod promises;
-mod references;
-mod sampling;
-mod settings;
 mod workloads;
 
-pub(crate) use factors::mistake_in_levels;
+pub(crate) use design::mistake_in_levels;
 
 use std::ops::Range;
 
@@ -179,21 +173,21 @@ fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> (Study, Men
     let at = At { value: root, span: 0..0, path: String::new() };
     reader.spans.insert(String::new(), 0..0);
     let section = Section::open(reader, at, "the study".to_owned(), key::STUDY);
-    let factors = section.part(reader, "factors", factors::read);
+    let factors = section.part(reader, "factors", design::factors);
     reader.factors = factors.iter().map(|factor| factor.name.clone()).collect();
     let study = Study {
         name: name.to_owned(),
         title: section.text("title").unwrap_or_default().to_owned(),
         question: section.text("question").map(str::to_owned),
         factors,
-        design: design::read(reader, section.get("design")),
-        settings: settings::read(reader, &section),
-        sampling: sampling::read(reader, section.get("sampling")),
+        design: design::design(reader, section.get("design")),
+        settings: design::settings(reader, &section),
+        sampling: design::sampling(reader, section.get("sampling")),
         disks: section.part(reader, "disks", disks::read),
-        groups: section.part(reader, "groups", groups::read),
-        workloads: section.part(reader, "workloads", workloads::read),
-        promises: section.part(reader, "promises", promises::read),
-        references: section.part(reader, "references", references::read),
+        groups: section.part(reader, "groups", groups::groups),
+        workloads: section.part(reader, "workloads", workloads::workloads),
+        promises: section.part(reader, "promises", promises::promises),
+        references: section.part(reader, "references", promises::references),
         folder: None,
     };
     (study, mentions(root))

@@ -3,43 +3,82 @@
 //! Values are located by the spans of the parser, so comments, order and spaces stay. The result is
 //! parsed again and compared: if it does not yield the intended study, the rewrite is refused.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::syntax::{Bindings, Disk, Group, Scalar, Study, Tool};
+use crate::syntax::{Bindings, Disk, Group, Scalar, Study, Workload};
 use crate::template::{Templated, factor_names};
+
+/// A setting that differs between two studies, with its new value.
+enum Change<'s> {
+    /// The scheduler of a disk.
+    Scheduler(&'s str, &'s Templated<String>),
+    /// The attributes of a disk's queue, with the former ones.
+    Queue(&'s str, &'s Disk, &'s Disk),
+    /// A knob of the group of this index.
+    Knob(usize, &'s Group, &'s str, &'s [Templated<Scalar>]),
+    /// An option of a fio workload, with its former value.
+    Fio(&'s str, &'s str, &'s Templated<Scalar>, Option<&'s Templated<Scalar>>),
+}
+
+fn changes<'s>(from: &'s Study, to: &'s Study) -> Vec<Change<'s>> {
+    let mut changes = Vec::new();
+    for (name, disk) in &to.disks {
+        let Some(before) = from.disks.get(name) else { continue };
+        if let Some(scheduler) = &disk.scheduler
+            && before.scheduler != disk.scheduler
+        {
+            changes.push(Change::Scheduler(name, scheduler));
+        }
+        if before.queue != disk.queue {
+            changes.push(Change::Queue(name, before, disk));
+        }
+    }
+    for (index, (before, group)) in from.groups.iter().zip(&to.groups).enumerate() {
+        let knobs = group.knobs.iter().filter(|knob| !before.knobs.contains(knob));
+        changes.extend(knobs.map(|(knob, values)| Change::Knob(index, group, knob, values)));
+    }
+    for (name, workload) in &to.workloads {
+        let before = from.workloads.get(name).and_then(Workload::fio);
+        let (Some(before), Some(args)) = (before, workload.fio()) else { continue };
+        for (option, value) in args.iter().filter(|option| !before.contains(option)) {
+            let old = before.iter().find(|(known, _)| known == option).map(|(_, old)| old);
+            changes.push(Change::Fio(name, option, value, old));
+        }
+    }
+    changes
+}
 
 /// Lines to paste into a study to turn `from` into `to`.
 #[must_use]
 pub fn lines(from: &Study, to: &Study) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (name, disk) in &to.disks {
-        let Some(before) = from.disks.get(name).filter(|before| *before != disk) else { continue };
-        lines.push(format!("[disks.{name}]"));
-        if before.scheduler != disk.scheduler {
-            lines.extend(disk.scheduler.as_ref().map(|one| format!("scheduler = {}", text(one))));
-        }
-        if before.queue != disk.queue {
-            lines.push(format!("queue = {}", queue(disk)));
-        }
-    }
-    for (before, group) in from.groups.iter().zip(&to.groups).filter(|(one, other)| one != other) {
-        lines.push(format!("# in the group `{}`", group.name));
-        for (knob, values) in group.knobs.iter().filter(|knob| !before.knobs.contains(knob)) {
-            lines.push(format!("\"{knob}\" = {}", list(values)));
-        }
-    }
-    for (name, workload) in &to.workloads {
-        let (Some(Tool::Fio { args: before }), Tool::Fio { args }) =
-            (from.workloads.get(name).map(|before| &before.tool), &workload.tool)
-        else {
-            continue;
+    let mut lines: Vec<String> = Vec::new();
+    let mut place = String::new();
+    for change in changes(from, to) {
+        let (at, line) = match change {
+            Change::Scheduler(name, one) => {
+                (format!("[disks.{name}]"), format!("scheduler = {}", text(one)))
+            }
+            Change::Queue(name, _, disk) => {
+                (format!("[disks.{name}]"), format!("queue = {}", queue(disk)))
+            }
+            Change::Knob(_, group, knob, values) => {
+                let at = format!("# in the group `{}`", group.name);
+                (at, format!("\"{knob}\" = {}", list(values)))
+            }
+            Change::Fio(name, option, value, _) => {
+                lines.push(format!("# in the workload `{name}`"));
+                lines.push(format!("{option} = {}", scalar(value)));
+                continue;
+            }
         };
-        for (option, value) in args.iter().filter(|option| !before.contains(option)) {
-            lines.push(format!("# in the workload `{name}`"));
-            lines.push(format!("{option} = {}", scalar(value)));
+        if place != at {
+            lines.push(at.clone());
+            place = at;
         }
+        lines.push(line);
     }
     lines
 }
@@ -58,12 +97,28 @@ pub fn rewrite(
     let table = DeTable::parse(text).map_err(|error| error.message().to_owned())?;
     let root = DeValue::Table(table.into_inner());
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-    for (name, disk) in &to.disks {
-        let Some(before) = from.disks.get(name).filter(|before| *before != disk) else { continue };
-        edits.extend(disk_edits(text, &root, name, before, disk)?);
+    for change in changes(from, to) {
+        match change {
+            Change::Scheduler(name, one) => {
+                edits.push(disk_edit(text, &root, name, "scheduler", self::text(one))?);
+            }
+            Change::Queue(name, before, disk) => {
+                edits.extend(queue_edits(text, &root, name, before, disk)?);
+            }
+            Change::Knob(index, _, knob, values) => {
+                edits.push(knob_edit(text, &root, index, knob, values)?);
+            }
+            Change::Fio(name, option, value, old) => {
+                let through = match old {
+                    Some(Templated::Template(old)) => factor_edit(&root, old, &scalar(value)),
+                    _ => None,
+                };
+                let own = || find(&root, &["workloads", name, "args", option]);
+                let edit = through.or_else(|| own().map(|(_, span)| (span, scalar(value))));
+                edits.push(edit.ok_or_else(|| format!("cannot find `{option}` in the file"))?);
+            }
+        }
     }
-    edits.extend(weight_edits(text, &root, &from.groups, &to.groups)?);
-    edits.extend(depth_edits(&root, from, to)?);
     edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
     edits.dedup();
     let mut changed = text.to_owned();
@@ -93,7 +148,25 @@ fn factor_edit(root: &DeValue<'_>, template: &str, value: &str) -> Option<(Range
     Some((span, format!("[{value}]")))
 }
 
-fn disk_edits(
+/// Sets a key of a disk, below its `use` if it is new.
+fn disk_edit(
+    text: &str,
+    root: &DeValue<'_>,
+    name: &str,
+    key: &str,
+    value: String,
+) -> Result<(Range<usize>, String), String> {
+    if let Some((_, span)) = find(root, &["disks", name, key]) {
+        return Ok((span, value));
+    }
+    let (_, span) = find(root, &["disks", name, "use"])
+        .ok_or_else(|| format!("cannot find the disk `{name}` in the file"))?;
+    let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at);
+    Ok((end..end, format!("\n{key} = {value}")))
+}
+
+/// An attribute that a factor sets keeps its template; the factor is changed instead.
+fn queue_edits(
     text: &str,
     root: &DeValue<'_>,
     name: &str,
@@ -101,94 +174,38 @@ fn disk_edits(
     disk: &Disk,
 ) -> Result<Vec<(Range<usize>, String)>, String> {
     let mut edits = Vec::new();
-    let mut set = |key: &str, value: String| -> Result<(), String> {
-        if let Some((_, span)) = find(root, &["disks", name, key]) {
-            edits.push((span, value));
-            return Ok(());
-        }
-        let (_, span) = find(root, &["disks", name, "use"])
-            .ok_or_else(|| format!("cannot find the disk `{name}` in the file"))?;
-        let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at);
-        edits.push((end..end, format!("\n{key} = {value}")));
-        Ok(())
-    };
-    if before.scheduler != disk.scheduler
-        && let Some(scheduler) = &disk.scheduler
-    {
-        set("scheduler", self::text(scheduler))?;
-    }
-    if before.queue == disk.queue {
-        return Ok(edits);
-    }
-    // An attribute that a factor sets keeps its template; the factor is changed instead.
     let mut written = disk.clone();
-    let mut through = Vec::new();
     for (attribute, value) in &mut written.queue {
         let old = before.queue.iter().find(|(name, _)| name == attribute).map(|(_, old)| old);
         if let (Some(Templated::Template(template)), Templated::Value(new)) = (old, &*value)
             && let Some(edit) = factor_edit(root, template, &literal(new))
         {
-            through.push(edit);
+            edits.push(edit);
             *value = Templated::Template(template.clone());
         }
     }
     if written.queue != before.queue {
-        set("queue", queue(&written))?;
+        edits.push(disk_edit(text, root, name, "queue", queue(&written))?);
     }
-    edits.extend(through);
     Ok(edits)
 }
 
-fn weight_edits(
+fn knob_edit(
     text: &str,
     root: &DeValue<'_>,
-    from: &[Group],
-    to: &[Group],
-) -> Result<Vec<(Range<usize>, String)>, String> {
-    let mut edits = Vec::new();
-    for (index, (before, group)) in from.iter().zip(to).enumerate() {
-        for (knob, values) in group.knobs.iter().filter(|knob| !before.knobs.contains(knob)) {
-            let DeValue::Array(groups) = find(root, &["groups"]).ok_or("the file has no groups")?.0
-            else {
-                return Err("the groups are not written as [[groups]]".to_owned());
-            };
-            let group = groups.get(index).ok_or("the file lacks a group")?;
-            let (_, span) = find(group.get_ref(), &["knobs", knob])
-                .ok_or_else(|| format!("cannot find `{knob}` in the file"))?;
-            let one = !text[span.clone()].starts_with('[') && values.len() == 1;
-            let value = if one { scalar(&values[0]) } else { list(values) };
-            edits.push((span, value));
-        }
-    }
-    Ok(edits)
-}
-
-fn depth_edits(
-    root: &DeValue<'_>,
-    from: &Study,
-    to: &Study,
-) -> Result<Vec<(Range<usize>, String)>, String> {
-    let mut edits = Vec::new();
-    for (name, workload) in &to.workloads {
-        let (Some(before), Some(args)) =
-            (from.workloads.get(name).and_then(|before| before.fio()), workload.fio())
-        else {
-            continue;
-        };
-        for (option, value) in args.iter().filter(|option| !before.contains(option)) {
-            let old = before.iter().find(|(known, _)| known == option).map(|(_, old)| old);
-            let through = match old {
-                Some(Templated::Template(old)) => factor_edit(root, old, &scalar(value)),
-                _ => None,
-            };
-            let edit = through.or_else(|| {
-                let (_, span) = find(root, &["workloads", name, "args", option])?;
-                Some((span, scalar(value)))
-            });
-            edits.push(edit.ok_or_else(|| format!("cannot find `{option}` in the file"))?);
-        }
-    }
-    Ok(edits)
+    index: usize,
+    knob: &str,
+    values: &[Templated<Scalar>],
+) -> Result<(Range<usize>, String), String> {
+    let DeValue::Array(groups) = find(root, &["groups"]).ok_or("the file has no groups")?.0 else {
+        return Err("the groups are not written as [[groups]]".to_owned());
+    };
+    let group = groups.get(index).ok_or("the file lacks a group")?;
+    let (_, span) = find(group.get_ref(), &["knobs", knob])
+        .ok_or_else(|| format!("cannot find `{knob}` in the file"))?;
+    let is_one = !text[span.clone()].starts_with('[') && values.len() == 1;
+    let value = if is_one { scalar(&values[0]) } else { list(values) };
+    Ok((span, value))
 }
 
 /// Parses the new text and checks that every disk, group and workload is as intended, with the
@@ -212,40 +229,33 @@ fn verify(
             factors_in_text.insert(factor.name.clone(), value.clone());
         }
     }
-    let disks = |study: &Study, factors: &Bindings| -> Vec<String> {
-        let disks = study.disks.iter();
-        disks
-            .map(|(name, disk)| {
-                let scheduler = disk.scheduler.as_ref().map(|one| one.resolve(factors));
-                let queue: std::collections::BTreeMap<_, _> = disk
-                    .queue
-                    .iter()
-                    .map(|(attribute, value)| (attribute, value.resolve(factors)))
-                    .collect();
-                format!("{name} {scheduler:?} {queue:?}")
-            })
-            .collect()
+    // What the trial gets, in any order.
+    let settled = |study: &Study, factors: &Bindings| {
+        let mut settled: Vec<String> = Vec::new();
+        for (name, disk) in &study.disks {
+            let scheduler = disk.scheduler.as_ref().map(|one| one.resolve(factors));
+            settled.push(format!("{name} {scheduler:?} {:?}", resolved(&disk.queue, factors)));
+        }
+        for group in &study.groups {
+            settled.push(format!("{} {:?}", group.name, group.knobs));
+        }
+        for (name, workload) in &study.workloads {
+            let options = workload.fio().map(|args| resolved(args, factors));
+            settled.push(format!("{name} {options:?}"));
+        }
+        settled
     };
-    let knobs = |study: &Study| {
-        let groups = study.groups.iter();
-        groups.map(|group| (group.name.clone(), group.knobs.clone())).collect::<Vec<_>>()
-    };
-    let options = |study: &Study, factors: &Bindings| -> Vec<String> {
-        let all = study.workloads.iter().filter_map(|(name, one)| Some((name, one.fio()?)));
-        all.map(|(name, args)| {
-            let args: std::collections::BTreeMap<_, _> =
-                args.iter().map(|(option, value)| (option, value.resolve(factors))).collect();
-            format!("{name} {args:?}")
-        })
-        .collect()
-    };
-    let same = disks(&study, &factors_in_text) == disks(to, factors)
-        && knobs(&study) == knobs(to)
-        && options(&study, &factors_in_text) == options(to, factors);
-    if same {
+    if settled(&study, &factors_in_text) == settled(to, factors) {
         return Ok(());
     }
     Err("the settings cannot be changed without changing other parts of the file".to_owned())
+}
+
+fn resolved<'v>(
+    values: &'v [(String, Templated<Scalar>)],
+    factors: &Bindings,
+) -> BTreeMap<&'v str, Result<Scalar, String>> {
+    values.iter().map(|(name, value)| (name.as_str(), value.resolve(factors))).collect()
 }
 
 fn queue(disk: &Disk) -> String {

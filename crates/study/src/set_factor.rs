@@ -30,7 +30,7 @@ pub fn set_factors(
         let values = keep_text_values(study, &name, values);
         let factor = changed.factors.iter_mut().find(|factor| factor.name == name);
         match (mistake_in_levels(&name, &values), factor) {
-            (Some(mistake), _) => errors.push(mistake.without_location()),
+            (Some((finding, ..)), _) => errors.push(finding),
             (None, None) => errors.push(check::unknown_factor(&name, study)),
             (None, Some(factor)) => factor.values = values,
         }

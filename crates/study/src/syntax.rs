@@ -4,21 +4,17 @@
 //! value when a trial's [`Bindings`] are known. The checker has resolved every template under every
 //! combination of factors, so that planning never meets a template that does not resolve.
 
-mod design;
-mod disk;
-mod host;
-mod promise;
-mod workload;
-
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+use assay_terms::RelationKind;
+use assay_units::{Bytes, Percent};
+use assay_workload::{Key, Metric, has_placeholder, kind};
+use serde::{Deserialize, Serialize};
+
+use crate::template::{FromScalar, Templated};
 
 pub use crate::scalar::{Bindings, Scalar};
-pub use design::{Design, Ends, Factor, LeftOut, Order, Sampling, Stop, WarmUp};
-pub use disk::{Disk, DiskSize, DiskSource, Format, NullBlk};
-pub use host::{DropCaches, HostSettings};
-pub(crate) use promise::Every;
-pub use promise::{Bound, Pairs, Promise, Reference, Relation};
-pub use workload::{After, Group, HUGE_PAGE_MODES, Placement, Tool, Workload};
 
 /// A study: who shares what, what runs, what is promised.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,4 +46,501 @@ pub struct Study {
     /// The folder of its file, for `{study}`; `None` for a shipped study. Set by the caller that
     /// read the file.
     pub folder: Option<String>,
+}
+
+/// A factor: something that varies between trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor {
+    /// Its name in templates.
+    pub name: String,
+    /// Its levels, in the order of the file.
+    pub values: Vec<Scalar>,
+}
+
+/// In which order trials run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Shuffled by the seed, so that drift of the host does not line up with a factor.
+    #[default]
+    Random,
+    /// As written.
+    #[serde(rename = "given")]
+    AsWritten,
+    /// As written in one round of repeats and backwards in the next (A B B A), so that a steady
+    /// drift of the host affects all trials alike.
+    Interleaved,
+}
+
+/// The time cut from the start of a repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WarmUp {
+    /// The first half second, and at most a fifth.
+    #[default]
+    Auto,
+    /// This long.
+    Fixed(Duration),
+}
+
+/// When a trial ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// After all its repeats.
+    AtMost,
+    /// At the first look that decides its promises.
+    #[default]
+    Decided,
+}
+
+/// Number, order and length of trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Design {
+    /// How often each combination runs at most, at least once.
+    pub repeats: u32,
+    /// In which order.
+    pub order: Order,
+    /// The time cut from the start of a repeat.
+    pub warm_up: WarmUp,
+    /// The longest time of a repeat, from the common start.
+    pub at_most: Duration,
+    /// Which workload's end ends a repeat early.
+    pub ends: Ends,
+    /// Whether a trial ends once it is decided.
+    pub stop: Stop,
+    /// Combinations that are left out.
+    pub leave_out: Vec<LeftOut>,
+}
+
+/// Combinations to leave out: those with one of these levels of every factor named.
+pub type LeftOut = Vec<(String, Vec<Scalar>)>;
+
+/// Which workload's end ends a repeat early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ends {
+    /// The end of the first workload that has done all its work.
+    #[default]
+    First,
+    /// The end of the last workload that has an end.
+    All,
+    /// None: the repeat takes its whole time.
+    Time,
+}
+
+/// Optional sources, the sampling interval, and evidence from inside the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sampling {
+    /// Sources in addition to those of every run, each once.
+    pub sources: Vec<String>,
+    /// Time between two rounds.
+    pub interval: Duration,
+    /// Whether eBPF programs record where the waiting of each group went.
+    pub evidence: bool,
+}
+
+impl Default for Sampling {
+    /// Ten samples per second: finer than a service round of BFQ with a handful of groups, and less
+    /// than a hundredth of a core with 128 of them (docs/results/performance.md).
+    fn default() -> Self {
+        Self { sources: Vec::new(), interval: Duration::from_millis(100), evidence: false }
+    }
+}
+
+/// The source of a scratch disk.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DiskSource {
+    /// An image file behind a loop device, fully written before use.
+    Loop,
+    /// A named block device. If it holds data, `erase` must repeat its serial number or its size.
+    Block {
+        /// `/dev/sdb`.
+        device: String,
+        /// The serial or size that the user expects to lose.
+        erase: Option<String>,
+    },
+    /// An existing directory; no block device is set up.
+    Directory {
+        /// Its path.
+        path: String,
+    },
+    /// A null_blk device made through configfs.
+    NullBlk(NullBlk),
+}
+
+/// Speed of a null_blk device; without `iops` it completes requests immediately.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NullBlk {
+    /// Requests per second that it completes with `depth` of them in flight.
+    pub iops: Option<Templated<u32>>,
+    /// Queue depth.
+    pub depth: Option<Templated<u32>>,
+}
+
+impl NullBlk {
+    /// Checks `iops` and `depth` against their limits: the shortest timer is a nanosecond, and
+    /// blk-mq has at most 10240 tags (BLK_MQ_MAX_DEPTH, include/linux/blk-mq.h).
+    pub(crate) fn check(name: &str, value: Option<u32>) -> Result<u32, String> {
+        let limit = if name == "depth" { 10_240 } else { 100_000_000 };
+        value
+            .filter(|value| (1..=limit).contains(value))
+            .ok_or_else(|| format!("`{name}` of null_blk must be a whole number from 1 to {limit}"))
+    }
+}
+
+/// The file system made on a disk or partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// Nothing: workloads use the device itself.
+    #[default]
+    None,
+    /// mkfs.ext4.
+    Ext4,
+    /// mkfs.xfs.
+    Xfs,
+}
+
+/// The size of a disk that Assay makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiskSize {
+    /// As large as the files of the workloads need, in the trial that needs most.
+    Auto,
+    /// This large.
+    Fixed(Bytes),
+}
+
+impl FromScalar for DiskSize {
+    const EXPECTED: &'static str = "an amount of data such as `2 GiB`, or `auto`";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        match scalar {
+            Scalar::Text(text) if text.trim() == "auto" => Some(Self::Auto),
+            _ => Bytes::from_scalar(scalar).map(Self::Fixed),
+        }
+    }
+}
+
+/// A scratch disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disk {
+    /// Where it comes from.
+    pub source: DiskSource,
+    /// Its size; `None` only for sources with a fixed size.
+    pub size: Option<Templated<DiskSize>>,
+    /// Its file system.
+    pub format: Templated<Format>,
+    /// How many partitions; 0 means the whole disk, unpartitioned.
+    pub partitions: Templated<u32>,
+    /// `queue/scheduler`; `None` leaves it unchanged.
+    pub scheduler: Option<Templated<String>>,
+    /// Further queue attributes below `/sys/block/X/queue/`, in the order of the file.
+    pub queue: Vec<(String, Templated<Scalar>)>,
+}
+
+impl FromScalar for Format {
+    const EXPECTED: &'static str = "one of `none`, `ext4`, `xfs`";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        match scalar {
+            Scalar::Text(text) => match text.as_str() {
+                "none" => Some(Self::None),
+                "ext4" => Some(Self::Ext4),
+                "xfs" => Some(Self::Xfs),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Settings of the whole machine during a trial.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostSettings {
+    /// Values by the names in `assay_knob::host_settings`, in the order of the file.
+    pub values: Vec<(String, Templated<Scalar>)>,
+    /// Which caches are dropped before each repeat, parsed by [`DropCaches::from_scalar`].
+    pub drop_caches: Option<Templated<Scalar>>,
+}
+
+/// The value written to /proc/sys/vm/drop_caches before a repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropCaches {
+    /// Nothing.
+    No,
+    /// 1 for the page cache, 2 for reclaimable slab objects, 3 for both.
+    Write(u8),
+}
+
+impl DropCaches {
+    /// Parses `drop_caches`: `true` is 3, `false` and 0 drop nothing. `None` for any other value.
+    #[must_use]
+    pub fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        match scalar.to_string().trim() {
+            "false" | "0" => Some(Self::No),
+            "true" | "3" => Some(Self::Write(3)),
+            "1" => Some(Self::Write(1)),
+            "2" => Some(Self::Write(2)),
+            _ => None,
+        }
+    }
+}
+
+/// What should hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Promise {
+    /// The measure: `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`, or
+    /// `WORKLOAD.METRIC` for a metric reported by a workload.
+    pub measure: String,
+    /// The group to compare across trials; `None` for all of them.
+    pub group: Option<String>,
+    /// The levels of factors to which it applies; empty for all trials and for a cross-trial
+    /// promise.
+    pub under: Bindings,
+    /// The relation.
+    pub is: Relation,
+    /// The margin, as a fraction of the expected value; 0 for [`Relation::Ratio`], whose bounds are
+    /// exact.
+    pub within: Percent,
+    /// The spans in which it must hold, unless it must hold only on average.
+    pub every: Option<Every>,
+}
+
+/// Consecutive spans of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Every {
+    /// The length of each.
+    pub span: Duration,
+    /// The fraction of them in which a promise must hold.
+    pub part: Percent,
+}
+
+impl Promise {
+    /// Whether it applies to the trial with these levels.
+    #[must_use]
+    pub fn applies_to(&self, factors: &Bindings) -> bool {
+        self.under.iter().all(|(name, named)| {
+            factors.get(name).is_some_and(|level| crate::scalar::is_same(level, named))
+        })
+    }
+}
+
+/// The relation of a promise.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Relation {
+    /// In each trial.
+    InTrial {
+        /// The relation.
+        kind: RelationKind,
+        /// What it refers to, if to anything.
+        to: Option<Bound>,
+    },
+    /// Across trials: the measure at some levels of factors, divided by that at others.
+    Ratio {
+        /// Levels of the numerator.
+        of: Bindings,
+        /// Levels of the denominator, of the same factors.
+        to: Bindings,
+        /// Lower bound of the ratio.
+        at_least: Option<f64>,
+        /// Upper bound of the ratio.
+        at_most: Option<f64>,
+    },
+    /// Across trials: the same at every level of a factor.
+    EqualOver {
+        /// The factor.
+        factor: String,
+        /// Which of its levels are compared.
+        pairs: Pairs,
+    },
+}
+
+impl Relation {
+    /// Whether it compares trials with each other, rather than holding in each trial.
+    #[must_use]
+    pub const fn is_cross_trial(&self) -> bool {
+        matches!(self, Self::Ratio { .. } | Self::EqualOver { .. })
+    }
+}
+
+/// Which pairs of levels of a factor are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pairs {
+    /// Each level with each other level.
+    #[default]
+    All,
+    /// Each level with the first.
+    First,
+}
+
+/// A published number, shown beside the results and never judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// What it is, in one line.
+    pub what: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// Where it is published.
+    pub source: String,
+    /// The measure to show beside it.
+    pub measure: Option<String>,
+    /// The group to show beside it; `None` for all of them.
+    pub group: Option<String>,
+    /// The levels of factors to which it belongs.
+    pub under: Bindings,
+    /// The levels to divide by if it is a ratio, empty otherwise.
+    pub to: Bindings,
+}
+
+/// What shares or a bound follow from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Bound {
+    /// The same for every group: a rate in the measure's unit per second, or an amount for measures
+    /// such as `memory.current`.
+    Value(Templated<Scalar>),
+    /// The value of this knob of the group, as read back; by its v2 name.
+    Knob(String),
+}
+
+/// Placement of a workload, set before its first instruction.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Placement {
+    /// A [`assay_units::CpuChoice`].
+    pub cpus: Option<Templated<String>>,
+    /// A [`assay_units::MemoryPolicy`].
+    pub memory: Option<Templated<String>>,
+    /// One of [`HUGE_PAGE_MODES`].
+    pub huge_pages: Option<Templated<String>>,
+}
+
+/// Transparent huge pages of a process: as the host gives them, only where it requests them with
+/// madvise(2), or none.
+pub const HUGE_PAGE_MODES: &[&str] = &["default", "advised", "never"];
+
+/// A control group, or `count` of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Its name; with a count above 1 the members are `name1`, `name2`, and so on.
+    pub name: String,
+    /// The number of members.
+    pub count: Templated<u32>,
+    /// Knobs by v2 name (or v1-only name) with their values, one per member in turn.
+    pub knobs: Vec<(String, Vec<Templated<Scalar>>)>,
+    /// Names of the workloads that run in it; each member runs its own instance. A name may be a
+    /// template, which [`Study::for_trial`] resolves.
+    pub run: Vec<String>,
+    /// The disk that its workloads use; `None` if the study has exactly one, or none.
+    pub disk: Option<String>,
+    /// Whether promises include it. A background load is not measured.
+    pub measured: bool,
+    /// Whether its workloads run outside of all groups of the run.
+    pub outside: Templated<bool>,
+    /// Placement of its workloads, unless they or inner groups have their own.
+    pub place: Option<Placement>,
+    /// Groups inside it; each member gets all of them.
+    pub groups: Vec<Group>,
+}
+
+/// Something that runs in groups.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// What it is.
+    pub tool: Tool,
+    /// What it writes to its disk, where the tool cannot say it.
+    pub creates: Option<Templated<Bytes>>,
+    /// Workloads that run to completion in the same group before the common start, in this order.
+    pub prepare: Vec<String>,
+    /// When it starts, if not at the common start.
+    pub after: Option<After>,
+    /// The user it runs as; that of Assay if `None`.
+    pub user: Option<String>,
+    /// Where it runs, if not where its group says.
+    pub place: Option<Placement>,
+}
+
+/// A start after the common start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    /// When this workload of the same group has ended.
+    Workload(String),
+    /// This long after the common start.
+    Time(Duration),
+}
+
+/// The program of a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tool {
+    /// fio with options.
+    Fio {
+        /// Option name and value, in the order of the file.
+        args: Vec<(String, Templated<Scalar>)>,
+    },
+    /// fio with an existing job file, one section per group.
+    FioJobFile {
+        /// Its path, relative to the study file.
+        path: String,
+        /// Its text, as read when the study was loaded.
+        text: String,
+        /// The only section to run; all of them, one per group, if `None`.
+        section: Option<String>,
+    },
+    /// A kind of the registry (`assay_workload::KINDS`).
+    Kind {
+        /// Its name.
+        name: String,
+        /// Keys and values, in the order of the file; an option may be repeated.
+        args: Vec<(String, Vec<Templated<Scalar>>)>,
+    },
+    /// Any program.
+    Command {
+        /// The program and its arguments, with factors and placeholders such as `{directory}` in
+        /// braces.
+        words: Vec<String>,
+        /// Where its metrics are in its output.
+        metrics: Vec<Metric>,
+    },
+}
+
+impl Workload {
+    /// Whether its command line contains a placeholder of the run, such as `directory`.
+    #[must_use]
+    pub fn uses_placeholder(&self, placeholder: &str) -> bool {
+        match &self.tool {
+            Tool::Fio { .. } | Tool::FioJobFile { .. } => false,
+            Tool::Command { words, .. } => {
+                words.iter().any(|word| has_placeholder(word, placeholder))
+            }
+            Tool::Kind { name, args } => {
+                let text = |value: &Templated<Scalar>| match value {
+                    Templated::Template(text) => has_placeholder(text, placeholder),
+                    Templated::Value(_) => false,
+                };
+                // A key that is absent may default to a placeholder.
+                let absent = |key: &&Key| !args.iter().any(|(name, _)| name == key.name);
+                let unless = |key: &&Key| {
+                    key.unless.is_some_and(|(other, word)| {
+                        let word = Templated::Value(Scalar::Text(word.to_owned()));
+                        args.iter().any(|(name, values)| name == other && values.contains(&word))
+                    })
+                };
+                let keys = kind(name).map_or(&[][..], |kind| kind.keys).iter();
+                args.iter().any(|(_, values)| values.iter().any(text))
+                    || keys
+                        .filter(absent)
+                        .filter(|key| !unless(key))
+                        .filter_map(|key| key.default)
+                        .any(|otherwise| has_placeholder(otherwise, placeholder))
+            }
+        }
+    }
+
+    /// The options of fio, unless it has a job file or is another tool.
+    #[must_use]
+    pub fn fio(&self) -> Option<&[(String, Templated<Scalar>)]> {
+        match &self.tool {
+            Tool::Fio { args } => Some(args),
+            _ => None,
+        }
+    }
 }

@@ -1,11 +1,16 @@
-//! Groups: counts, names, workloads and disks.
+//! Groups: counts, names, workloads, knobs and disks.
 
-use assay_diagnostic::Diagnostic;
+use assay_diagnostic::{Diagnostic, closest};
+use assay_knob::{Knob, Role};
+use assay_units::Bytes;
 
-use super::{Check, Complaint, knobs, template_of, when};
+use super::{Check, Complaint, template_of, when, whole};
 use crate::code;
+use crate::footprint::{footprint_part, takes_footprint};
 use crate::reader::did_you_mean;
-use crate::syntax::{Bindings, Format, Group, Scalar, Tool, Workload};
+use crate::syntax::{
+    Bindings, Disk, DiskSize, DiskSource, Format, Group, NullBlk, Scalar, Tool, Workload,
+};
 use crate::template::Templated;
 
 /// More groups than this are taken for a mistake; the kernel allows 65535 in one v1 hierarchy.
@@ -14,7 +19,7 @@ const MOST_MEMBERS: u32 = 10_000;
 /// Engines of fio that need no disk.
 const DISKLESS_ENGINES: &[&str] = &["null", "cpuio"];
 
-pub(super) fn check(check: &mut Check<'_>) {
+pub(super) fn groups(check: &mut Check<'_>) {
     let groups = &check.study.groups;
     if groups.is_empty() {
         let finding = Diagnostic::error(code::NO_GROUPS, "the study has no groups")
@@ -29,7 +34,7 @@ fn siblings(check: &mut Check<'_>, groups: &[Group], path: &str) {
     for (index, group) in groups.iter().enumerate() {
         let path = format!("{path}[{index}]");
         count(check, group, &path);
-        knobs::check(check, group, &path);
+        knobs(check, group, &path);
         workloads_exist(check, group, &path);
         disk(check, group, &path);
         placeholders(check, group, &path);
@@ -206,7 +211,7 @@ fn placeholders(check: &mut Check<'_>, group: &Group, path: &str) {
     let uses =
         |name: &str| run_in(check, group).iter().any(|workload| workload.uses_placeholder(name));
     let (directory, device) = (uses("directory"), uses("device"));
-    let is_directory = matches!(disk.source, crate::syntax::DiskSource::Directory { .. });
+    let is_directory = matches!(disk.source, DiskSource::Directory { .. });
     let formats: Vec<Format> = check
         .combinations_of(&[template_of(&disk.format)])
         .iter()
@@ -261,6 +266,217 @@ fn purpose(check: &mut Check<'_>, group: &Group, path: &str) {
         );
         check.add_at(&format!("{path}.run[0]"), "expected workloads in the inner groups", finding);
     }
+}
+
+/// The largest weight of BFQ (block/bfq-iosched.h: BFQ_MAX_WEIGHT).
+const LARGEST_BFQ_WEIGHT: i64 = 1_000;
+
+/// The largest `io.weight` (Documentation/admin-guide/cgroup-v2.rst).
+const LARGEST_IO_WEIGHT: i64 = 10_000;
+
+pub(super) fn knobs(check: &mut Check<'_>, group: &Group, path: &str) {
+    for (name, values) in &group.knobs {
+        let Some(knob) = assay_knob::find(name) else { continue };
+        if let Some(finding) = not_settable(knob) {
+            let expected = "expected a knob that can be set";
+            check.add_at(&format!("{path}.knobs.{name}[0]"), expected, finding);
+            continue;
+        }
+        for (index, value) in values.iter().enumerate() {
+            let path = format!("{path}.knobs.{name}[{index}]");
+            check.each_value(value, &path, &format!("`{name}`"), |scalar| {
+                let text = scalar.to_string();
+                if takes_footprint(knob) && footprint_part(&text).is_some() {
+                    return None;
+                }
+                knob.check(&text).err().map(|message| Complaint {
+                    code: code::KNOB_VALUE,
+                    message,
+                    expected: knob.range.to_string(),
+                    remedy: format!("write {}", knob.range),
+                })
+            });
+        }
+        if name == "io.weight" {
+            ladder(check, group, values, &format!("{path}.knobs.{name}"));
+        }
+    }
+}
+
+/// Reports files that are only readings, only trigger an action, or exist only in the root group.
+fn not_settable(knob: &Knob) -> Option<Diagnostic> {
+    let name = knob.name;
+    let (message, hint) = match knob.role {
+        Role::Reading => (
+            format!("`{name}` is read-only: {}", knob.about),
+            "remove it; readings are in the samples of a run",
+        ),
+        Role::Action => (
+            format!("`{name}` triggers an action and holds no value: {}", knob.about),
+            "remove it; an action happens once and is not a setting of a group",
+        ),
+        Role::Setting if knob.is_root_only() => (
+            format!("`{name}` exists only in the root group, and groups of a study are below it"),
+            "remove it; Assay sets what a study needs there, and the plan shows it",
+        ),
+        Role::Setting => return None,
+    };
+    Some(Diagnostic::error(code::NOT_A_SETTING, message).hint(hint))
+}
+
+/// `io.weight` goes up to 10000, but BFQ, which may implement it, accepts less.
+fn ladder(check: &mut Check<'_>, group: &Group, values: &[Templated<Scalar>], path: &str) {
+    let Some((disk_name, disk)) = check.disk_of(group) else { return };
+    let Some(scheduler) = &disk.scheduler else { return };
+    for (index, value) in values.iter().enumerate() {
+        for bindings in check.combinations_of(&[template_of(scheduler), template_of(value)]) {
+            if let Some(weight) = not_accepted(scheduler, value, &bindings) {
+                let message = format!(
+                    "the scheduler bfq does not accept the weight {weight}: its weights \
+                     go from 1 to {LARGEST_BFQ_WEIGHT}{}",
+                    when(&bindings)
+                );
+                let mut finding = Diagnostic::error(code::LADDER, message).hint(scaled(values));
+                if let Some(span) = check.span(&format!("{path}[{index}]")) {
+                    finding = finding.at(span, format!("expected 1 to {LARGEST_BFQ_WEIGHT}"));
+                }
+                if let Some(span) = check.span(&format!("disks.{disk_name}.scheduler")) {
+                    finding = finding.at(span, "the scheduler is chosen here");
+                }
+                check.findings.push(finding);
+                return;
+            }
+        }
+    }
+}
+
+/// The weight that BFQ does not accept, if it is the scheduler under this combination. A weight outside
+/// the knob's own range has been reported already.
+fn not_accepted(
+    scheduler: &Templated<String>,
+    value: &Templated<Scalar>,
+    bindings: &Bindings,
+) -> Option<i64> {
+    let is_bfq = scheduler.resolve(bindings).ok()? == "bfq";
+    let weight = whole(&value.resolve(bindings).ok()?)?;
+    (is_bfq && weight > LARGEST_BFQ_WEIGHT && weight <= LARGEST_IO_WEIGHT).then_some(weight)
+}
+
+/// The same proportions in smaller numbers, if there are any.
+fn scaled(values: &[Templated<Scalar>]) -> String {
+    let plain: Option<Vec<i64>> = values
+        .iter()
+        .map(|value| match value {
+            Templated::Value(scalar) => whole(scalar),
+            Templated::Template(_) => None,
+        })
+        .collect();
+    let held = |weight: &i64| (1..=LARGEST_IO_WEIGHT).contains(weight);
+    let reduced = plain.filter(|ladder| ladder.iter().all(held)).map(|ladder| {
+        let divisor = ladder.iter().copied().fold(0, greatest_common_divisor).max(1);
+        ladder.iter().map(|weight| weight / divisor).collect::<Vec<_>>()
+    });
+    match reduced.filter(|ladder| ladder.iter().all(|weight| *weight <= LARGEST_BFQ_WEIGHT)) {
+        Some(ladder) => format!("write the same proportions in smaller numbers: {ladder:?}"),
+        None => {
+            format!("scale all weights to 1 to {LARGEST_BFQ_WEIGHT}, or use another scheduler")
+        }
+    }
+}
+
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// Schedulers of Linux since 5.0; others are modules, which only the host can know.
+const SCHEDULERS: &[&str] = &["none", "mq-deadline", "bfq", "kyber"];
+
+/// Smaller disks can hold neither a file system nor a partition table.
+const SMALLEST: Bytes = Bytes::mebi(1);
+
+/// A GPT holds 128 entries by default.
+const MOST_PARTITIONS: u32 = 128;
+
+pub(super) fn disks(check: &mut Check<'_>) {
+    for (name, disk) in &check.study.disks {
+        size(check, name, disk);
+        partitions(check, name, disk);
+        scheduler(check, name, disk);
+        null_blk(check, name, disk);
+        check.each_value(&disk.format, &format!("disks.{name}.format"), "`format`", |_| None);
+        for (attribute, value) in &disk.queue {
+            let path = format!("disks.{name}.queue.{attribute}");
+            check.each_value(value, &path, &format!("`{attribute}`"), |_| None);
+        }
+    }
+}
+
+fn size(check: &mut Check<'_>, name: &str, disk: &Disk) {
+    let Some(size) = &disk.size else { return };
+    let what = format!("`size` of the disk `{name}`");
+    check.each_value(size, &format!("disks.{name}.size"), &what, |size| {
+        let DiskSize::Fixed(bytes) = size else {
+            let is_level = matches!(disk.size, Some(Templated::Template(_)));
+            return is_level.then(|| Complaint {
+                code: code::OUT_OF_RANGE,
+                message: format!("{what} is `auto` through a factor"),
+                expected: "the same disk in all trials".to_owned(),
+                remedy: "write `size = \"auto\"` itself: it follows the factors".to_owned(),
+            });
+        };
+        (*bytes < SMALLEST).then(|| Complaint {
+            code: code::OUT_OF_RANGE,
+            message: format!("{what} is {bytes}"),
+            expected: format!("at least {SMALLEST}"),
+            remedy: "write a size such as \"1 GiB\", or `auto`".to_owned(),
+        })
+    });
+}
+
+fn partitions(check: &mut Check<'_>, name: &str, disk: &Disk) {
+    let what = format!("`partitions` of the disk `{name}`");
+    check.each_value(&disk.partitions, &format!("disks.{name}.partitions"), &what, |count| {
+        (*count > MOST_PARTITIONS).then(|| Complaint {
+            code: code::OUT_OF_RANGE,
+            message: format!("{what} is {count}"),
+            expected: format!("0 to {MOST_PARTITIONS}"),
+            remedy: "write fewer partitions; several groups may share one".to_owned(),
+        })
+    });
+}
+
+/// Checks the speed of a null_blk.
+fn null_blk(check: &mut Check<'_>, name: &str, disk: &Disk) {
+    let DiskSource::NullBlk(speed) = &disk.source else { return };
+    for (key, field) in [("iops", &speed.iops), ("depth", &speed.depth)] {
+        let Some(field) = field else { continue };
+        let what = format!("`{key}` of the disk `{name}`");
+        check.each_value(field, &format!("disks.{name}.{key}"), &what, |value| {
+            NullBlk::check(key, Some(*value)).err().map(|expected| Complaint {
+                code: code::OUT_OF_RANGE,
+                message: format!("{what} is {value}"),
+                expected,
+                remedy: "write a number such as 500 for `iops`, or 32 for `depth`".to_owned(),
+            })
+        });
+    }
+}
+
+/// A word close to a known scheduler is an error; any other may be a module of the host.
+fn scheduler(check: &mut Check<'_>, name: &str, disk: &Disk) {
+    let Some(scheduler) = &disk.scheduler else { return };
+    let what = format!("`scheduler` of the disk `{name}`");
+    check.each_value(scheduler, &format!("disks.{name}.scheduler"), &what, |word| {
+        if SCHEDULERS.contains(&word.as_str()) {
+            return None;
+        }
+        closest(word, SCHEDULERS.iter().copied()).map(|meant| Complaint {
+            code: code::UNKNOWN_WORD,
+            message: format!("{what} is `{word}`"),
+            expected: "a scheduler such as `bfq`, `mq-deadline`, `kyber` or `none`".to_owned(),
+            remedy: format!("did you mean `{meant}`?"),
+        })
+    });
 }
 
 #[cfg(test)]

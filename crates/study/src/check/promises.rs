@@ -1,16 +1,24 @@
-//! Checks that promises can be kept or broken by the study.
+//! Checks that promises can be kept or broken by the study: their measures, which are counters of the sampler or metrics
+//! of workloads, what they refer to, and the factors and levels that they and references name.
 
-use assay_diagnostic::{Diagnostic, closest};
+use assay_diagnostic::{Diagnostic, Severity, closest};
 use assay_knob::Unit;
 use assay_terms::{PROGRESS, PlacementMeasure, RelationKind, Side};
 
-use super::{Check, Complaint, cross_trial, measures};
+use super::{Check, Complaint};
 use crate::bound::parse_bound;
 use crate::code;
-use crate::syntax::{Bound, Group, Promise, Relation, Scalar};
+use crate::combination::combinations;
+use crate::key::MEASURES;
+use crate::level::find_level;
+use crate::metric::{self, Metric, fio_metrics};
+use crate::reader::{did_you_mean, quoted, word_hint};
+use crate::syntax::{
+    Bindings, Bound, Factor, Group, Promise, Relation, Scalar, Study, Tool, Workload,
+};
 use crate::template::Templated;
 
-pub(super) fn check(check: &mut Check<'_>) {
+pub(super) fn promises(check: &mut Check<'_>) {
     let study = check.study;
     if study.promises.is_empty() {
         let finding = Diagnostic::warning(code::NO_PROMISES, "the study has no promises")
@@ -21,15 +29,15 @@ pub(super) fn check(check: &mut Check<'_>) {
     measured_groups(&study.groups, &mut measured);
     for (index, promise) in study.promises.iter().enumerate() {
         let path = format!("promises[{index}]");
-        measures::measure(check, &promise.measure, &format!("{path}.measure"));
-        let is_metric = measures::is_metric(check, &promise.measure);
+        known_measure(check, &promise.measure, &format!("{path}.measure"));
+        let is_metric = is_metric(check, &promise.measure);
         if promise.is.is_cross_trial() || is_metric {
-            cross_trial::one_repeat(check, promise, &path);
+            one_repeat(check, promise, &path);
         }
-        cross_trial::under(check, &promise.under, &format!("{path}.under"));
+        levels(check, &promise.under, &format!("{path}.under"));
         spans(check, promise, is_metric, &path);
         if promise.is.is_cross_trial() {
-            cross_trial::promise(check, promise, &path);
+            across_trials(check, promise, &path);
             continue;
         }
         // A metric belongs to its own workload, in any group.
@@ -108,7 +116,7 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
     match to {
         None => {}
         Some(Bound::Value(value)) => bound(check, &promise.measure, value, path),
-        Some(Bound::Knob(_)) if kind.divides() && measures::is_metric(check, &promise.measure) => {
+        Some(Bound::Knob(_)) if kind.divides() && is_metric(check, &promise.measure) => {
             not_shared(check, &promise.measure, path);
         }
         Some(Bound::Knob(to)) if assay_knob::host_setting(to).is_some() => {
@@ -272,5 +280,269 @@ fn expected_bound(measure: &str) -> &'static str {
             "a positive number per second; for `io.bytes` and `memory.current` also an amount of \
              data such as `10 MiB`"
         }
+    }
+}
+
+/// Checks a cross-trial promise.
+fn across_trials(check: &mut Check<'_>, promise: &Promise, path: &str) {
+    match &promise.is {
+        Relation::Ratio { of, to, at_least, at_most } => {
+            levels(check, of, &format!("{path}.of"));
+            levels(check, to, &format!("{path}.to"));
+            sides(check, of, to, path);
+            bounds(check, *at_least, *at_most, path);
+        }
+        Relation::EqualOver { factor, .. } => over(check, factor, path),
+        _ => return,
+    }
+    if let Some(name) = &promise.group {
+        known_group(check, name, &format!("{path}.group"));
+    }
+}
+
+/// Checks the levels in `leave_out`, and that at least one trial is left.
+pub(super) fn left_out(check: &mut Check<'_>) {
+    let study = check.study;
+    for (index, left) in study.design.leave_out.iter().enumerate() {
+        for (factor, named) in left {
+            let path = format!("design.leave_out[{index}].{factor}");
+            for level in named {
+                let one = Bindings::from([(factor.clone(), level.clone())]);
+                levels(check, &one, &format!("design.leave_out[{index}]"));
+            }
+            if named.is_empty() {
+                let message =
+                    format!("`{factor}` has an empty list of levels: nothing is left out");
+                let finding = Diagnostic::error(code::EMPTY_LIST, message)
+                    .hint("write a level, or remove the table");
+                check.add_at(&path, "expected a level of this factor", finding);
+            }
+        }
+    }
+    if combinations(study).is_empty() && study.factors.iter().all(|one| !one.values.is_empty()) {
+        let finding = Diagnostic::error(
+            code::NOTHING_IS_LEFT,
+            "`leave_out` leaves no combination of the factors",
+        )
+        .hint("name more factors per table: a combination is left out if it has a level of each of them");
+        check.add_at("design.leave_out", "expected at least one remaining trial", finding);
+    }
+}
+
+/// Checks what `[[references]]` refer to.
+pub(super) fn references(check: &mut Check<'_>) {
+    for (index, reference) in check.study.references.iter().enumerate() {
+        let path = format!("references[{index}]");
+        if let Some(measure) = &reference.measure {
+            known_measure(check, measure, &format!("{path}.measure"));
+        }
+        if let Some(name) = &reference.group {
+            known_group(check, name, &format!("{path}.group"));
+        }
+        levels(check, &reference.under, &format!("{path}.under"));
+        levels(check, &reference.to, &format!("{path}.to"));
+    }
+}
+
+/// Warns of a promise that a single repeat cannot decide.
+fn one_repeat(check: &mut Check<'_>, promise: &Promise, path: &str) {
+    if check.study.design.repeats > 1 {
+        return;
+    }
+    let finding = Diagnostic::warning(
+        code::ONE_REPEAT,
+        format!("one repeat cannot decide the promise about `{}`", promise.measure),
+    )
+    .hint("write `repeats = 8` or more under [design]: fewer decide nothing");
+    check.add_at(path, "expected eight repeats or more in this study", finding);
+}
+
+fn levels(check: &mut Check<'_>, named: &Bindings, path: &str) {
+    for (name, level) in named {
+        let path = format!("{path}.{name}");
+        let Some(factor) = factor(check, name, &path) else { continue };
+        if find_level(factor, level).is_some() {
+            continue;
+        }
+        let known: Vec<String> = factor.values.iter().map(ToString::to_string).collect();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let hint = did_you_mean(&level.to_string(), known.iter().copied(), || {
+            format!("the levels of `{name}` are {}", quoted(&known))
+        });
+        let message = format!("the factor `{name}` has no level `{level}`");
+        let finding = level_finding(check, code::UNDEFINED_LEVEL, message).hint(hint);
+        check.add_at(&path, "expected a level of this factor", finding);
+    }
+}
+
+/// In a study file an unknown level is an error. If the command line removed levels (`--set`), the
+/// remaining trials are still worth running, and the judge reports what is missing.
+fn level_finding(check: &Check<'_>, code: &'static str, message: String) -> Diagnostic {
+    let severity = if check.has_text() { Severity::Error } else { Severity::Warning };
+    Diagnostic { severity, ..Diagnostic::error(code, message) }
+}
+
+/// The factor of that name; an unknown name is reported.
+fn factor<'s>(check: &mut Check<'s>, name: &str, path: &str) -> Option<&'s Factor> {
+    let factors = &check.study.factors;
+    if let Some(factor) = factors.iter().find(|one| one.name == name) {
+        return Some(factor);
+    }
+    check.add_at(path, "expected the name of a factor", unknown_factor(name, check.study));
+    None
+}
+
+fn over(check: &mut Check<'_>, name: &str, path: &str) {
+    let path = format!("{path}.over");
+    let Some(factor) = factor(check, name, &path) else { return };
+    if factor.values.len() > 1 {
+        return;
+    }
+    let message = format!("the factor `{name}` has one level, which is equal to itself");
+    let finding = level_finding(check, code::FEW_LEVELS, message)
+        .hint(format!("give `{name}` two levels or more, or compare over another factor"));
+    check.add_at(&path, "expected a factor with two levels or more", finding);
+}
+
+/// Checks that both sides of a ratio name the same factors and different levels. An empty side was
+/// reported when it was read.
+fn sides(check: &mut Check<'_>, of: &Bindings, to: &Bindings, path: &str) {
+    if of.is_empty() || to.is_empty() {
+        return;
+    }
+    let (message, hint) = if !of.keys().eq(to.keys()) {
+        let missing = |from: &Bindings, other: &Bindings| {
+            from.keys().find(|name| !other.contains_key(*name)).cloned()
+        };
+        let name = missing(of, to).or_else(|| missing(to, of)).unwrap_or_default();
+        (
+            format!("`of` and `to` name different factors: `{name}` is in one of them only"),
+            format!("name a level of `{name}` in both; factors in neither are held constant"),
+        )
+    } else if of == to {
+        (
+            "`of` and `to` name the same levels, whose ratio is 1".to_owned(),
+            "name another level on one side".to_owned(),
+        )
+    } else {
+        return;
+    };
+    let finding = Diagnostic::error(code::SIDES_OF_A_RATIO, message).hint(hint);
+    check.add_at(&format!("{path}.to"), "expected other levels of the same factors", finding);
+}
+
+fn bounds(check: &mut Check<'_>, at_least: Option<f64>, at_most: Option<f64>, path: &str) {
+    let (Some(low), Some(high)) = (at_least, at_most) else { return };
+    if low <= high {
+        return;
+    }
+    let message = format!("the ratio cannot be at least {low} and at most {high}");
+    let finding =
+        Diagnostic::error(code::OUT_OF_RANGE, message).hint("swap the two, or remove one");
+    check.add_at(&format!("{path}.at_most"), "expected no less than `at_least`", finding);
+}
+
+/// Reports a factor that the study does not have.
+pub(crate) fn unknown_factor(name: &str, study: &Study) -> Diagnostic {
+    let names: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let is_knob = assay_knob::all().iter().any(|knob| knob.name == name);
+    let hint = did_you_mean(name, names.iter().copied(), || match names.is_empty() {
+        _ if is_knob => format!("`{name}` is a knob: change it in `knobs` of the study file"),
+        true => "the study has no factors".to_owned(),
+        false => format!("the factors are {}", quoted(&names)),
+    });
+    Diagnostic::error(code::UNDEFINED_FACTOR, format!("unknown factor `{name}`")).hint(hint)
+}
+
+/// Reports an unknown measure. An empty one is a missing key, which has been reported.
+fn known_measure(check: &mut Check<'_>, measure: &str, path: &str) {
+    if measure.is_empty() || MEASURES.contains(&measure) {
+        return;
+    }
+    let metric = Metric::parse(measure);
+    let workloads = &check.study.workloads;
+    let finding = match metric.map(|metric| (metric, workloads.get(metric.workload))) {
+        Some((metric, Some(workload))) => unknown_metric(metric, workload),
+        Some((metric, None)) if !looks_sampled(measure, metric) => {
+            Some(undefined_workload(metric, workloads.keys().map(String::as_str)))
+        }
+        _ => Some(unknown_measure(measure)),
+    };
+    if let Some(finding) = finding {
+        let label = format!("expected one of {}, or WORKLOAD.METRIC", quoted(MEASURES));
+        check.add_at(path, &label, finding);
+    }
+}
+
+/// Whether a measure is a metric of a defined workload, rather than a counter of the sampler.
+fn is_metric(check: &Check<'_>, measure: &str) -> bool {
+    let metric = Metric::parse(measure).filter(|_| !MEASURES.contains(&measure));
+    metric.is_some_and(|metric| check.study.workloads.contains_key(metric.workload))
+}
+
+/// Whether a measure is a misspelt counter of the sampler rather than a metric of a workload.
+fn looks_sampled(measure: &str, metric: Metric<'_>) -> bool {
+    let families = MEASURES.iter().filter_map(|known| known.split_once('.'));
+    let is_family = families.into_iter().any(|(family, _)| family == metric.workload);
+    is_family || closest(measure, MEASURES.iter().copied()).is_some()
+}
+
+fn unknown_measure(measure: &str) -> Diagnostic {
+    Diagnostic::error(code::UNKNOWN_MEASURE, format!("unknown measure `{measure}`"))
+        .hint(word_hint(measure, MEASURES))
+}
+
+/// Reports an unknown metric of a tool whose metrics are known before it runs.
+fn unknown_metric(metric: Metric<'_>, workload: &Workload) -> Option<Diagnostic> {
+    let (tool, known): (&str, Vec<&str>) = match &workload.tool {
+        Tool::Fio { .. } | Tool::FioJobFile { .. } if !metric::is_fio_metric(metric.name) => {
+            ("fio", fio_metrics().to_vec())
+        }
+        Tool::Command { metrics, .. } if !metrics.iter().any(|one| one.name == metric.name) => {
+            let names = metrics.iter().map(|metric| metric.name.as_str());
+            (metric.workload, names.collect())
+        }
+        _ => return None,
+    };
+    let message = format!("`{tool}` has no metric `{}`", metric.name);
+    let hint = match known.is_empty() {
+        true => "add it to `metrics` of the workload".to_owned(),
+        false => word_hint(metric.name, &known),
+    };
+    Some(Diagnostic::error(code::UNKNOWN_MEASURE, message).hint(hint))
+}
+
+fn undefined_workload<'n>(metric: Metric<'_>, names: impl Iterator<Item = &'n str>) -> Diagnostic {
+    let hint = match closest(metric.workload, names) {
+        Some(meant) => format!("did you mean `{meant}.{}`?", metric.name),
+        None => format!("add [workloads.{}], or name a defined workload", metric.workload),
+    };
+    let message = format!(
+        "the measure `{}.{}` refers to an undefined workload",
+        metric.workload, metric.name
+    );
+    Diagnostic::error(code::UNDEFINED_WORKLOAD, message).hint(hint)
+}
+
+/// Reports an undefined group; the name of a member is accepted too.
+fn known_group(check: &mut Check<'_>, name: &str, path: &str) {
+    let mut names = vec![];
+    names_of(&check.study.groups, &mut names);
+    let own = name.rsplit('/').next().unwrap_or(name);
+    let family = own.trim_end_matches(|c: char| c.is_ascii_digit());
+    if names.iter().any(|known| *known == own || *known == family) {
+        return;
+    }
+    let hint =
+        did_you_mean(own, names.iter().copied(), || format!("the groups are {}", quoted(&names)));
+    let finding =
+        Diagnostic::error(code::UNDEFINED_GROUP, format!("unknown group `{name}`")).hint(hint);
+    check.add_at(path, "expected the name of a group, or of one of its members", finding);
+}
+
+fn names_of<'g>(groups: &'g [Group], names: &mut Vec<&'g str>) {
+    for group in groups {
+        names.push(&group.name);
+        names_of(&group.groups, names);
     }
 }

@@ -1,22 +1,28 @@
-//! Workloads: their options, preparations and delayed starts.
+//! Workloads: their options, of fio and of the kinds of the registry, preparations, delayed starts and placements. Whether
+//! the host has these CPUs and nodes is checked by the plan.
 
-use assay_diagnostic::Diagnostic;
+use std::str::FromStr;
 
-use super::{Check, fio, kinds};
+use assay_diagnostic::{Diagnostic, closest};
+use assay_units::{Bytes, CpuChoice, MemoryPolicy};
+use assay_workload::{Kind, Meaning, PLACEHOLDERS, Program, kind};
+
+use super::{Check, Complaint, whole};
 use crate::code;
-use crate::reader::did_you_mean;
-use crate::syntax::{After, Tool, Workload};
+use crate::reader::{did_you_mean, quoted, word_hint};
+use crate::syntax::{After, Bindings, Group, HUGE_PAGE_MODES, Placement, Scalar, Tool, Workload};
+use crate::template::Templated;
 
-pub(super) fn check(check: &mut Check<'_>) {
+pub(super) fn workloads(check: &mut Check<'_>) {
     for (name, workload) in &check.study.workloads {
         let path = format!("workloads.{name}");
         match &workload.tool {
             Tool::Fio { args } => {
                 for (option, value) in args {
-                    fio::check(check, &format!("{path}.args"), option, value);
+                    fio_option(check, &format!("{path}.args"), option, value);
                 }
             }
-            Tool::Kind { name: kind, args } => kinds::check(check, kind, args, &path),
+            Tool::Kind { name: kind, args } => kind_options(check, kind, args, &path),
             Tool::FioJobFile { .. } | Tool::Command { .. } => {}
         }
         preparations(check, name, workload, &path);
@@ -118,4 +124,382 @@ fn undefined(check: &mut Check<'_>, name: &str, who: &str, path: &str) {
     )
     .hint(hint);
     check.add_at(path, "expected a workload of the study", finding);
+}
+
+type Argument = (String, Vec<Templated<Scalar>>);
+
+/// The placeholders of the run, each bound to itself.
+pub(crate) fn placeholders() -> Bindings {
+    let to_itself = |name: &&str| ((*name).to_owned(), Scalar::Text(format!("{{{name}}}")));
+    PLACEHOLDERS.iter().map(to_itself).collect()
+}
+
+fn kind_options(check: &mut Check<'_>, name: &str, args: &[Argument], path: &str) {
+    // An unknown name was reported when it was read.
+    let Some(kind) = kind(name) else { return };
+    for (option, values) in args {
+        kind_option(check, kind, option, values, &format!("{path}.args.{option}"));
+    }
+    for key in kind.keys.iter().filter(|key| key.required) {
+        if !args.iter().any(|(name, _)| name == key.name) {
+            let finding = Diagnostic::error(
+                code::MISSING_OPTION,
+                format!("`{}` needs `{}`: {}", kind.name, key.name, key.about),
+            )
+            .hint(format!("add `{} = ...` to its `args`", key.name));
+            let path_of_args = format!("{path}.args");
+            let path_of_args =
+                if check.span(&path_of_args).is_some() { path_of_args } else { path.to_owned() };
+            check.add_at(&path_of_args, &format!("expected `{}`", key.name), finding);
+        }
+    }
+}
+
+fn kind_option(
+    check: &mut Check<'_>,
+    kind: &Kind,
+    option: &str,
+    values: &[Templated<Scalar>],
+    path: &str,
+) {
+    match kind.meaning(option) {
+        Meaning::Owned(instead) => {
+            let finding = Diagnostic::error(
+                code::OWNED_OPTION,
+                format!("`{option}` is set by the run, not by the study"),
+            )
+            .hint(instead);
+            check.add_at(
+                &format!("{path}#key"),
+                "expected an option of the workload itself",
+                finding,
+            );
+        }
+        Meaning::Unknown => unknown_of_kind(check, kind, option, path),
+        Meaning::Property => forwarded(check, kind, option, path),
+        Meaning::Flag => each(check, values, path, option, |value| {
+            (!matches!(value, Scalar::Boolean(_))).then(|| Complaint {
+                code: code::OPTION_VALUE,
+                message: format!("`{option}` takes no value, but is `{value}`"),
+                expected: "`true` or `false`".to_owned(),
+                remedy: "write true to switch it on".to_owned(),
+            })
+        }),
+        Meaning::Value => each(check, values, path, option, |value| {
+            matches!(value, Scalar::Boolean(_)).then(|| Complaint {
+                code: code::OPTION_VALUE,
+                message: format!("`{option}` needs a value, but is `{value}`"),
+                expected: "a number or a text".to_owned(),
+                remedy: "write its value".to_owned(),
+            })
+        }),
+        Meaning::Key(key) if !key.words.is_empty() => {
+            each(check, values, path, option, |value| {
+                let text = value.to_string();
+                (!key.words.contains(&text.as_str())).then(|| Complaint {
+                    code: code::UNKNOWN_WORD,
+                    message: format!("`{option}` is `{text}`"),
+                    expected: quoted(key.words),
+                    remedy: word_hint(&text, key.words),
+                })
+            });
+        }
+        Meaning::Key(_) => each(check, values, path, option, |_| None),
+    }
+}
+
+/// Checks every value under every combination, with the placeholders of the run bound to
+/// themselves.
+fn each(
+    check: &mut Check<'_>,
+    values: &[Templated<Scalar>],
+    path: &str,
+    option: &str,
+    complain: impl Fn(&Scalar) -> Option<Complaint>,
+) {
+    for (index, value) in values.iter().enumerate() {
+        let what = format!("the option `{option}`");
+        check.each_value_with(
+            &placeholders(),
+            value,
+            &format!("{path}[{index}]"),
+            &what,
+            &complain,
+        );
+    }
+}
+
+/// Our own generators have exactly these options; another program may be newer than the list.
+fn unknown_of_kind(check: &mut Check<'_>, kind: &Kind, option: &str, path: &str) {
+    let names = kind.names();
+    let message = format!("`{}` has no option `{option}`", kind.name);
+    let finding = match closest(option, names.iter().copied()) {
+        Some(meant) => Diagnostic::error(code::UNKNOWN_OPTION, message)
+            .hint(format!("did you mean `{meant}`?")),
+        None if kind.program == Program::Load => Diagnostic::error(code::UNKNOWN_OPTION, message)
+            .hint(format!("`assay-load {} --help` lists them", kind.name)),
+        None => Diagnostic::warning(code::STRANGE_OPTION, message)
+            .hint("remove it, unless the program of this host is newer"),
+    };
+    check.add_at(&format!("{path}#key"), "expected one of its options", finding);
+}
+
+/// An option that is passed on unchecked: any name may be right, but one close to a known one is
+/// probably a slip.
+fn forwarded(check: &mut Check<'_>, kind: &Kind, option: &str, path: &str) {
+    let names = kind.names();
+    if names.contains(&option) {
+        return;
+    }
+    let Some(meant) = closest(option, names.iter().copied()) else { return };
+    let finding = Diagnostic::warning(
+        code::STRANGE_OPTION,
+        format!("unknown option `{option}` of `{}`, passed on as it is", kind.name),
+    )
+    .hint(format!("did you mean `{meant}`?"));
+    check.add_at(&format!("{path}#key"), "expected a known name", finding);
+}
+
+/// Every option that fio 3.33 knows; the file describes how it was made.
+const KNOWN: &str = include_str!("../../data/fio-3.33-options.txt");
+
+/// Values of `rw` (fio --cmdhelp=rw).
+const DIRECTIONS: &[&str] = &[
+    "read",
+    "write",
+    "trim",
+    "randread",
+    "randwrite",
+    "randtrim",
+    "rw",
+    "readwrite",
+    "randrw",
+    "trimwrite",
+    "randtrimwrite",
+];
+
+/// Options that a study must not set, with what to write instead.
+const OWNED: &[(&str, &str)] = &[
+    ("cgroup", "fio is started inside its group; name the group in [[groups]]"),
+    ("cgroup_weight", "write the weight under `knobs` of the group"),
+    ("cgroup_nodelete", "the run creates and removes groups itself"),
+    ("filename", "fio uses the disk of its group; choose it with `disk`"),
+    ("filename_format", "fio uses the disk of its group; choose it with `disk`"),
+    ("unique_filename", "fio uses the disk of its group; choose it with `disk`"),
+    ("directory", "fio uses the disk of its group; choose it with `disk`"),
+    ("opendir", "fio uses the disk of its group; choose it with `disk`"),
+    ("ioscheduler", "write `scheduler` in the table of the disk"),
+    ("name", "jobs are named after their group and workload"),
+    ("runtime", "write `at_most` in [design]"),
+    ("timeout", "write `at_most` in [design]"),
+    ("time_based", "every workload runs until its repeat ends"),
+    ("ramp_time", "write `warm_up` in [design]"),
+    ("startdelay", "all groups start together"),
+    ("wait_for", "all groups start together"),
+    ("exec_prerun", "run other programs in a group of their own"),
+    ("exec_postrun", "run other programs in a group of their own"),
+    ("output", "fio's output is kept in the run folder"),
+    ("output-format", "fio's output is read as JSON and kept in the run folder"),
+    ("status-interval", "the groups are sampled from the kernel instead"),
+    ("eta", "the run shows its own progress"),
+    ("minimal", "fio's output is read as JSON and kept in the run folder"),
+    ("client", "fio cannot run on several hosts in a study"),
+    ("server", "fio cannot run on several hosts in a study"),
+    ("daemonize", "the run supervises fio itself"),
+];
+
+fn fio_option(check: &mut Check<'_>, args: &str, option: &str, value: &Templated<Scalar>) {
+    let path = format!("{args}.{option}");
+    if let Some((_, instead)) = OWNED.iter().find(|(owned, _)| *owned == option) {
+        let finding = Diagnostic::error(
+            code::OWNED_FIO_OPTION,
+            format!("the option `{option}` is set by the run, not by the study"),
+        )
+        .hint(format!("remove it: {instead}"));
+        check.add_at(&format!("{path}#key"), "expected an option of the workload itself", finding);
+        return;
+    }
+    if !known().any(|known| known == option) {
+        unknown_of_fio(check, &path, option);
+        return;
+    }
+    let what = format!("the option `{option}`");
+    check.each_value(value, &path, &what, |scalar| complaint(option, scalar));
+}
+
+fn known() -> impl Iterator<Item = &'static str> {
+    KNOWN.lines().filter(|line| !line.starts_with('#'))
+}
+
+/// An option close to a known one is an error; any other may belong to a newer fio.
+fn unknown_of_fio(check: &mut Check<'_>, path: &str, option: &str) {
+    let finding = match closest(option, known()) {
+        Some(meant) => {
+            Diagnostic::error(code::MISSPELT_FIO_OPTION, format!("fio has no option `{option}`"))
+                .hint(format!("did you mean `{meant}`?"))
+        }
+        None => Diagnostic::warning(
+            code::UNKNOWN_FIO_OPTION,
+            format!("fio 3.33 has no option `{option}`"),
+        )
+        .hint("remove it, unless the fio of the host is newer"),
+    };
+    check.add_at(&format!("{path}#key"), "expected an option of fio", finding);
+}
+
+fn complaint(option: &str, value: &Scalar) -> Option<Complaint> {
+    let text = value.to_string();
+    match option {
+        "rw" | "readwrite" => direction(option, &text),
+        "iodepth" | "numjobs" => whole(value).is_none_or(|number| number < 1).then(|| Complaint {
+            code: code::OUT_OF_RANGE,
+            message: format!("the option `{option}` is `{text}`"),
+            expected: "a whole number from 1".to_owned(),
+            remedy: "write 1 or more".to_owned(),
+        }),
+        "direct" | "buffered" | "thread" => (!["0", "1", "true", "false"].contains(&text.as_str()))
+            .then(|| Complaint {
+                code: code::OUT_OF_RANGE,
+                message: format!("the option `{option}` is `{text}`"),
+                expected: "0 or 1".to_owned(),
+                remedy: "write 1 to switch it on, 0 to switch it off".to_owned(),
+            }),
+        "bs" | "blocksize" => (!text.split(',').all(is_amount)).then(|| {
+            quantity(option, &text, "an amount of data such as `4k`, or up to three with commas")
+        }),
+        "size" => (!is_size(&text) && !is_fraction(&text)).then(|| {
+            let expected = "an amount of data such as `128M`, a percentage, or a fraction of the \
+                            disk such as `1/4`";
+            quantity(option, &text, expected)
+        }),
+        "io_size" | "filesize" => (!is_size(&text))
+            .then(|| quantity(option, &text, "an amount of data such as `128M`, or a percentage")),
+        _ => None,
+    }
+}
+
+/// `randread`, or `randread:8` with a number of I/Os for each new offset.
+fn direction(option: &str, text: &str) -> Option<Complaint> {
+    let word = text.split(':').next().unwrap_or_default();
+    (!DIRECTIONS.contains(&word)).then(|| Complaint {
+        code: code::UNKNOWN_WORD,
+        message: format!("the option `{option}` is `{text}`"),
+        expected: "a direction such as `read`, `randread`, `write`, `randwrite` or `randrw`"
+            .to_owned(),
+        remedy: word_hint(word, DIRECTIONS),
+    })
+}
+
+fn quantity(option: &str, text: &str, expected: &str) -> Complaint {
+    Complaint {
+        code: code::NOT_A_QUANTITY,
+        message: format!("invalid value `{text}` for the option `{option}`"),
+        expected: expected.to_owned(),
+        remedy: format!("write {expected}"),
+    }
+}
+
+/// fio accepts its suffixes in any case and with a trailing `b` or `ib`.
+fn is_amount(text: &str) -> bool {
+    let text = text.trim();
+    let lower = text.to_ascii_lowercase();
+    let suffix = lower.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = &lower[..lower.len() - suffix.len()];
+    let known = ["", "b", "k", "kb", "kib", "m", "mb", "mib", "g", "gb", "gib", "t", "tb", "tib"];
+    let fits = known.contains(&suffix) && number.parse::<f64>().is_ok_and(|n| n > 0.0);
+    fits || text.parse::<Bytes>().is_ok_and(|bytes| bytes.get() > 0)
+}
+
+fn is_fraction(text: &str) -> bool {
+    assay_workload::fio::fraction(text).is_some()
+}
+
+fn is_size(text: &str) -> bool {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<u8>().ok());
+    is_amount(text) || percent.is_some_and(|percent| (1..=100).contains(&percent))
+}
+
+pub(super) fn placements(check: &mut Check<'_>) {
+    for (name, workload) in &check.study.workloads {
+        if let Some(placement) = &workload.place {
+            place_values(check, placement, &format!("workloads.{name}.place"));
+        }
+    }
+    placements_of_groups(check, &check.study.groups, "groups");
+}
+
+fn placements_of_groups(check: &mut Check<'_>, groups_here: &[Group], path: &str) {
+    for (index, group) in groups_here.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        if let Some(placement) = &group.place {
+            place_values(check, placement, &format!("{path}.place"));
+        }
+        placements_of_groups(check, &group.groups, &format!("{path}.groups"));
+    }
+}
+
+fn place_values(check: &mut Check<'_>, placement: &Placement, path: &str) {
+    parsed::<CpuChoice>(check, placement.cpus.as_ref(), path, "cpus");
+    parsed::<MemoryPolicy>(check, placement.memory.as_ref(), path, "memory");
+    let Some(huge_pages) = &placement.huge_pages else { return };
+    check.each_value(huge_pages, &format!("{path}.huge_pages"), "`huge_pages`", |word| {
+        (!HUGE_PAGE_MODES.contains(&word.as_str())).then(|| Complaint {
+            code: code::PLACE_VALUE,
+            message: format!("`huge_pages` is `{word}`"),
+            expected: format!("one of {}", quoted(HUGE_PAGE_MODES)),
+            remedy: "a process cannot use huge pages that the host does not allow: `thp = \"always\"` at the \
+                     top of the study allows them for all"
+                .to_owned(),
+        })
+    });
+}
+
+fn parsed<T: FromStr<Err = assay_units::UnitError>>(
+    check: &mut Check<'_>,
+    value: Option<&Templated<String>>,
+    path: &str,
+    key: &str,
+) {
+    let Some(value) = value else { return };
+    check.each_value(value, &format!("{path}.{key}"), &format!("`{key}`"), |text| {
+        let error = text.parse::<T>().err()?;
+        Some(Complaint {
+            code: code::PLACE_VALUE,
+            message: format!("`{key}` of the placement is `{}`", error.text),
+            expected: error.expected.to_owned(),
+            remedy: format!("write {}", error.expected),
+        })
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_has_the_options_of_the_shipped_studies_and_their_aliases() {
+        for option in ["rw", "readwrite", "bs", "blocksize", "iodepth", "direct", "size", "hipri"] {
+            assert!(known().any(|known| known == option), "{option}");
+        }
+        assert!(known().all(|option| !option.contains(char::is_whitespace)));
+    }
+
+    #[test]
+    fn sizes_are_amounts_percentages_or_fractions_of_the_disk() {
+        for text in ["1G", "128M", "64 MiB", "50%", "4096", "10mb"] {
+            assert!(is_size(text) && !is_fraction(text), "{text}");
+        }
+        for text in ["1/4", "3 / 4"] {
+            assert!(is_fraction(text) && !is_size(text), "{text}");
+        }
+        for text in ["", "0", "0/4", "5/4", "1/0", "101%", "all", "-1"] {
+            assert!(!is_size(text) && !is_fraction(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn directions_may_have_a_count() {
+        assert!(direction("rw", "randread:8").is_none());
+        assert!(direction("rw", "radnread").unwrap().remedy.contains("randread"));
+    }
 }

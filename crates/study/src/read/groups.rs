@@ -1,19 +1,18 @@
-//! `[[groups]]`: the control groups that share the machine.
+//! `[[groups]]`: the control groups that share the machine, and `place` of groups and workloads.
 
 use std::ops::Range;
 
 use assay_diagnostic::Diagnostic;
 
 use super::names;
-use crate::code;
-use crate::key;
 use crate::reader::{At, Reader};
 use crate::section::Section;
-use crate::syntax::{Group, Scalar};
+use crate::syntax::{Group, Placement, Scalar};
 use crate::template::Templated;
 use crate::value::scalar;
+use crate::{code, key};
 
-pub(crate) fn read(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Group> {
+pub(crate) fn groups(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Group> {
     nested(reader, list, None)
 }
 
@@ -47,7 +46,7 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
         disk: disk.map(str::to_owned),
         measured: section.boolean("measured").unwrap_or(true),
         outside: section.templated(reader, "outside").unwrap_or(Templated::Value(false)),
-        place: section.get("place").map(|at| super::placement::read(reader, at, &owner)),
+        place: section.get("place").map(|at| placement(reader, at, &owner)),
         groups: section.part(reader, "groups", |reader, at| nested(reader, at, disk)),
     }
 }
@@ -181,4 +180,14 @@ fn empty_list(what: &str, at: &At<'_>) -> Diagnostic {
     Diagnostic::error(code::EMPTY_LIST, format!("{what} has an empty list"))
         .at(at.span.clone(), "expected at least one value")
         .hint("write a value, or remove the key")
+}
+
+/// Reads a placement; `what` names its owner in messages.
+pub(crate) fn placement(reader: &mut Reader<'_>, at: &At<'_>, what: &str) -> Placement {
+    let section = Section::open(reader, at.clone(), format!("`place` of {what}"), key::PLACE);
+    Placement {
+        cpus: section.templated(reader, "cpus"),
+        memory: section.templated(reader, "memory"),
+        huge_pages: section.templated(reader, "huge_pages"),
+    }
 }

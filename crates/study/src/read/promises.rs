@@ -1,4 +1,5 @@
-//! `[[promises]]`: what should hold.
+//! `[[promises]]`: what should hold in single trials, and across trials by `ratio` and by `equal` over the levels of a
+//! factor; and `[[references]]`: published numbers to show beside the results.
 
 use std::time::Duration;
 
@@ -6,16 +7,14 @@ use assay_diagnostic::Diagnostic;
 use assay_terms::{RefersTo, RelationKind};
 use assay_units::Percent;
 
-use super::cross_trial;
 use super::design::DURATION;
 use super::groups::unknown_knob;
-use crate::code;
-use crate::key;
 use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::{Section, unknown_word};
-use crate::syntax::{Bindings, Bound, Every, Promise, Relation, Scalar};
+use crate::syntax::{Bindings, Bound, Every, Pairs, Promise, Reference, Relation, Scalar};
 use crate::template::Templated;
 use crate::value::kind;
+use crate::{code, key};
 
 /// The default fraction of spans in which a promise must hold.
 const DEFAULT_PART: f64 = 0.95;
@@ -26,7 +25,7 @@ const SHORTEST_SPAN: Duration = Duration::from_millis(200);
 /// Larger margins are percentages without the sign.
 const WIDEST_MARGIN: f64 = 1.0;
 
-pub(crate) fn read(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Promise> {
+pub(crate) fn promises(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Promise> {
     let mut promises = vec![];
     for at in reader.elements(list) {
         if super::is_table(reader, &at, "an element of `promises`") {
@@ -101,7 +100,7 @@ fn under(reader: &mut Reader<'_>, section: &Section<'_>) -> Bindings {
         section.misplaced(reader, "under", why, "remove `under`");
         return Bindings::new();
     }
-    section.part(reader, "under", cross_trial::levels)
+    section.part(reader, "under", levels)
 }
 
 /// `equal` compares groups, or the levels of a factor.
@@ -117,13 +116,13 @@ fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
         return Relation::InTrial { kind: RelationKind::Equal, to: None };
     };
     if kind == RelationKind::Equal && section.has("over") {
-        return cross_trial::equal_over(reader, section);
+        return equal_over(reader, section);
     }
     let refers_to = kind.info().refers_to;
     if refers_to == RefersTo::Trials {
-        return cross_trial::ratio(reader, section);
+        return ratio(reader, section);
     }
-    cross_trial::refuse_keys(reader, section, word);
+    refuse_keys(reader, section, word);
     if matches!(refers_to, RefersTo::Nothing | RefersTo::Time) {
         misplaced(reader, section, "to", word);
     }
@@ -229,5 +228,130 @@ fn percent(scalar: &Scalar) -> Option<Percent> {
     match scalar {
         Scalar::Text(text) => text.parse().ok(),
         _ => scalar.number().map(Percent::from_fraction),
+    }
+}
+
+/// Keys of cross-trial promises only.
+const KEYS: [&str; 6] = ["of", "over", "pairs", "at_least", "at_most", "group"];
+
+/// Reports keys that a promise about single trials cannot have.
+fn refuse_keys(reader: &mut Reader<'_>, section: &Section<'_>, word: &str) {
+    for name in KEYS {
+        let why = format!("`is = \"{word}\"` applies to each trial by itself");
+        let remedy = match name {
+            "at_least" | "at_most" => format!("write `is = \"{name}\"` with the bound as `value`"),
+            "over" | "pairs" => format!("write `is = \"equal\"`, or remove `{name}`"),
+            _ => format!("write `is = \"ratio\"`, or remove `{name}`"),
+        };
+        section.misplaced(reader, name, &why, &remedy);
+    }
+}
+
+/// `of = { .. }`, `to = { .. }`, and one bound or both.
+pub(super) fn ratio(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
+    for name in ["over", "pairs", "value"] {
+        let remedy = format!("remove `{name}`; bounds of a ratio are `at_least` and `at_most`");
+        section.misplaced(reader, name, "`is = \"ratio\"` does not use it", &remedy);
+    }
+    let why = "the bounds of a ratio are exact";
+    section.misplaced(reader, "within", why, "remove `within`, and write the exact bound");
+    if !section.has("at_least") && !section.has("at_most") {
+        let about = "the lower bound of the ratio, such as 1.1 (or `at_most`, or both)";
+        section.missing(reader, "at_least", about);
+    }
+    Relation::Ratio {
+        of: side(
+            reader,
+            section,
+            "of",
+            "the levels to divide, such as { memory = \"interleave\" }",
+        ),
+        to: side(reader, section, "to", "the levels to divide by, such as { memory = \"local\" }"),
+        at_least: ratio_bound(reader, section, "at_least"),
+        at_most: ratio_bound(reader, section, "at_most"),
+    }
+}
+
+/// `over = "FACTOR"`.
+fn equal_over(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
+    for name in ["of", "to", "value", "at_least", "at_most"] {
+        let why = "`over` names the factor whose levels are compared";
+        section.misplaced(reader, name, why, &format!("remove `{name}`, or remove `over`"));
+    }
+    let pairs = match section.word(reader, "pairs", key::PAIRS) {
+        Some("first") => Pairs::First,
+        _ => Pairs::All,
+    };
+    Relation::EqualOver { factor: section.text("over").unwrap_or_default().to_owned(), pairs }
+}
+
+fn side(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, about: &str) -> Bindings {
+    let Some(at) = section.get(name) else {
+        if !section.has(name) {
+            section.missing(reader, name, about);
+        }
+        return Bindings::new();
+    };
+    if !at.value.is_table() {
+        let message = format!("{} is {}", section.subject(name), kind(at.value));
+        reader.add(
+            Diagnostic::error(code::WRONG_TYPE, message)
+                .at(at.span.clone(), "expected a table of factors with a level each")
+                .hint(format!("write `{name} = {{ FACTOR = LEVEL }}`")),
+        );
+        return Bindings::new();
+    }
+    levels(reader, at)
+}
+
+/// The levels of a table, by factor.
+pub(super) fn levels(reader: &mut Reader<'_>, at: &At<'_>) -> Bindings {
+    let entries = reader.entries(at);
+    let mut levels = Bindings::new();
+    for (factor, _, value) in entries {
+        if let Some(level) = reader.scalar(&value, &format!("the level of `{factor}`")) {
+            levels.insert(factor.to_owned(), level);
+        }
+    }
+    levels
+}
+
+fn ratio_bound(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Option<f64> {
+    let bound = section.number(name)?;
+    if bound > 0.0 {
+        return Some(bound);
+    }
+    section.out_of_range(
+        reader,
+        name,
+        format!("the bound of the ratio is `{bound}`"),
+        "expected more than 0",
+        "write the bound as a number: 1 means equal, 1.1 means a tenth more",
+    );
+    None
+}
+
+pub(crate) fn references(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Reference> {
+    let mut references = vec![];
+    for at in reader.elements(list) {
+        if super::is_table(reader, &at, "an element of `references`") {
+            let section = Section::open(reader, at, "the reference".to_owned(), key::REFERENCE);
+            references.push(reference(reader, &section));
+        }
+    }
+    references
+}
+
+fn reference(reader: &mut Reader<'_>, section: &Section<'_>) -> Reference {
+    let text = |name: &str| section.text(name).map(str::to_owned);
+    Reference {
+        what: text("what").unwrap_or_default(),
+        value: section.number("value").unwrap_or(0.0),
+        unit: text("unit").unwrap_or_default(),
+        source: text("source").unwrap_or_default(),
+        measure: text("measure"),
+        group: text("group"),
+        under: section.part(reader, "under", levels),
+        to: section.part(reader, "to", levels),
     }
 }

@@ -1,22 +1,20 @@
-//! `[workloads.NAME]`: what runs in the groups.
-
-mod command;
-mod fio;
-mod kind;
+//! `[workloads.NAME]`: what runs in the groups. fio has options or an existing job file, a `command` any words and
+//! metrics in its output, and a kind of the registry its own `args`.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use assay_diagnostic::Diagnostic;
+use assay_diagnostic::{Diagnostic, closest};
 use assay_units::parse_duration;
-use assay_workload::{COMMAND, FIO, NAMES};
+use assay_workload::{COMMAND, FIO, Metric, NAMES, PLACEHOLDERS, Source};
 
-use crate::code;
-use crate::key;
 use crate::reader::{At, Reader};
 use crate::section::Section;
-use crate::syntax::{After, Tool, Workload};
+use crate::syntax::{After, Scalar, Tool, Workload};
+use crate::template::{Templated, identifiers};
+use crate::{code, key};
 
-pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Workload> {
+pub(crate) fn workloads(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Workload> {
     let mut workloads = BTreeMap::new();
     for (name, at) in super::named_tables(reader, table, "workload", key::WORKLOAD) {
         let what = format!("the workload `{name}`");
@@ -33,7 +31,7 @@ fn workload(reader: &mut Reader<'_>, section: &Section<'_>, what: &str) -> Workl
         prepare: section.part(reader, "prepare", texts),
         after: after(section),
         user: section.text("user").map(str::to_owned),
-        place: section.get("place").map(|at| super::placement::read(reader, at, what)),
+        place: section.get("place").map(|at| super::groups::placement(reader, at, what)),
     }
 }
 
@@ -52,11 +50,11 @@ fn tool(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
                 &["command", "metrics", "creates"],
                 "remove it, or write `use = \"command\"`",
             );
-            fio::read(reader, section)
+            fio(reader, section)
         }
         Some(COMMAND) => {
             misplaced(reader, &["args", "jobfile", "section"], "write all arguments in `command`");
-            command::read(reader, section)
+            command(reader, section)
         }
         Some(name) => {
             misplaced(
@@ -64,7 +62,7 @@ fn tool(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
                 &["command", "metrics", "creates", "jobfile", "section"],
                 "remove it, or change `use`",
             );
-            kind::read(reader, section, name)
+            kind_of_registry(reader, section, name)
         }
         None => {
             // The options cannot be interpreted, but names in them count as mentioned.
@@ -94,4 +92,201 @@ fn texts(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
         );
     }
     texts.into_iter().map(|(text, _)| text.to_owned()).collect()
+}
+
+pub(super) fn command(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
+    let mut words = vec![];
+    if let Some(at) = section.get("command") {
+        words = texts(reader, at);
+        for (index, word) in words.iter().enumerate() {
+            let span = reader.spans.get(&format!("{}[{index}]", at.path)).cloned();
+            known_names(reader, word, span.unwrap_or_else(|| at.span.clone()));
+        }
+    } else if !section.has("command") {
+        section.missing(reader, "command", "the program and its arguments");
+    }
+    Tool::Command { words, metrics: section.part(reader, "metrics", metrics) }
+}
+
+/// Checks that names in braces are factors or placeholders. Other braces belong to the program.
+fn known_names(reader: &mut Reader<'_>, word: &str, span: Range<usize>) {
+    let known =
+        |name: &&str| reader.factors.iter().any(|f| f == name) || PLACEHOLDERS.contains(name);
+    let unknown: Vec<&str> = identifiers(word).filter(|name| !known(name)).collect();
+    for name in unknown {
+        let names = reader.factors.iter().map(String::as_str).chain(PLACEHOLDERS.iter().copied());
+        let hint = match closest(name, names) {
+            Some(meant) => format!("did you mean `{{{meant}}}`?"),
+            None => format!(
+                "write a factor, or one of {}; a shell variable is written `$NAME`",
+                PLACEHOLDERS
+                    .iter()
+                    .map(|name| format!("`{{{name}}}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        };
+        reader.add(
+            Diagnostic::error(code::UNDEFINED_FACTOR, format!("unknown factor `{{{name}}}`"))
+                .at(span.clone(), "expected the name of a factor in braces")
+                .hint(hint),
+        );
+    }
+}
+
+fn metrics(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<Metric> {
+    let mut metrics = vec![];
+    for (name, _, at) in reader.entries(table) {
+        if !super::is_table(reader, &at, &format!("the metric `{name}`")) {
+            continue;
+        }
+        let section = Section::open(reader, at, format!("the metric `{name}`"), key::METRIC);
+        metrics.extend(source(reader, &section).map(|from| Metric { name: name.to_owned(), from }));
+    }
+    metrics
+}
+
+fn source(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Source> {
+    let (key, from) = match (section.text("pattern"), section.text("json")) {
+        (Some(pattern), other) => {
+            if other.is_some() {
+                let why = "`pattern` already locates the number";
+                section.misplaced(reader, "json", why, "remove one of the two");
+            }
+            ("pattern", Source::Pattern(pattern.to_owned()))
+        }
+        (None, Some(pointer)) => ("json", Source::Json(pointer.to_owned())),
+        (None, None) => {
+            if !section.has("pattern") && !section.has("json") {
+                section.missing(reader, "pattern", "where the number is, or `json`");
+            }
+            return None;
+        }
+    };
+    let Some(mistake) = from.mistake() else { return Some(from) };
+    if let Some(at) = section.get(key) {
+        let expected = match key {
+            "pattern" => "expected a regular expression with a group, such as `([0-9.]+) ops/s`",
+            _ => "expected a JSON pointer such as `/result/ops`",
+        };
+        reader.add(
+            Diagnostic::error(code::METRIC_SOURCE, format!("{}: {mistake}", section.subject(key)))
+                .at(at.span.clone(), expected)
+                .hint("the last match is used; the first group in parentheses is the number"),
+        );
+    }
+    None
+}
+
+pub(super) fn fio(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
+    if section.has("jobfile") {
+        section.misplaced(
+            reader,
+            "args",
+            "a job file has its own options",
+            "write the options in the job file, or remove `jobfile`",
+        );
+        return job_file(reader, section);
+    }
+    section.misplaced(
+        reader,
+        "section",
+        "only a job file has sections",
+        "name a `jobfile`, or remove `section`",
+    );
+    Tool::Fio { args: fio_args(reader, section) }
+}
+
+fn fio_args(reader: &mut Reader<'_>, section: &Section<'_>) -> Vec<(String, Templated<Scalar>)> {
+    let Some(table) = section.get("args") else {
+        if !section.has("args") {
+            section.missing(reader, "args", "the options of fio, or `jobfile` instead");
+        }
+        return vec![];
+    };
+    let mut args = vec![];
+    for (name, key_span, at) in reader.entries(table) {
+        reader.spans.insert(format!("{}#key", at.path), key_span);
+        if let Some(value) = reader.templated(&at, &format!("the option `{name}`")) {
+            args.push((name.to_owned(), value));
+        }
+    }
+    args
+}
+
+fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
+    let path = section.text("jobfile").unwrap_or_default().to_owned();
+    let only = section.text("section").map(str::to_owned);
+    let Some(at) = section.get("jobfile") else {
+        return Tool::FioJobFile { path, text: String::new(), section: only };
+    };
+    let text = match (reader.load)(&path) {
+        Ok(text) => text,
+        Err(reason) => {
+            reader.add(
+                Diagnostic::error(
+                    code::JOB_FILE,
+                    format!("the job file `{path}` cannot be read: {reason}"),
+                )
+                .at(at.span.clone(), "expected a path relative to the study file")
+                .hint("correct the path, or put the job file beside the study file"),
+            );
+            return Tool::FioJobFile { path, text: String::new(), section: only };
+        }
+    };
+    let jobs: Vec<&str> = job_sections(&text).collect();
+    if jobs.is_empty() {
+        reader.add(
+            Diagnostic::error(code::JOB_FILE, format!("the job file `{path}` has no job"))
+                .at(at.span.clone(), "expected a file with a section such as `[task1]`")
+                .hint("add a section beside [global]; each section is one job"),
+        );
+    } else if let (Some(name), Some(at)) = (&only, section.get("section"))
+        && !jobs.contains(&name.as_str())
+    {
+        let message = format!("the job file `{path}` has no section `{name}`");
+        let finding = Diagnostic::error(code::JOB_FILE, message);
+        let finding = finding.at(at.span.clone(), "expected the name of a section");
+        reader.add(finding.hint(format!("write one of: {}", jobs.join(", "))));
+    }
+    Tool::FioJobFile { path, text, section: only }
+}
+
+/// The jobs of a job file: the names of its sections except [global].
+fn job_sections(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .filter_map(|line| line.trim().strip_prefix('[')?.split_once(']'))
+        .map(|(name, _)| name.trim())
+        .filter(|name| *name != "global")
+}
+
+fn kind_of_registry(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Tool {
+    let args = section.part(reader, "args", kind_args);
+    Tool::Kind { name: name.to_owned(), args }
+}
+
+fn kind_args(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<(String, Vec<Templated<Scalar>>)> {
+    let mut args = vec![];
+    for (name, key_span, at) in reader.entries(table) {
+        reader.spans.insert(format!("{}#key", at.path), key_span);
+        let what = format!("the option `{name}`");
+        let elements = reader.one_or_more(&at);
+        let values = with_placeholders(reader, |reader| {
+            elements.iter().map(|element| reader.templated(element, &what)).collect()
+        });
+        if let Some(values) = values {
+            args.push((name.to_owned(), values));
+        }
+    }
+    args
+}
+
+/// Reads with the placeholders of the run in addition to the factors. A factor of the same name
+/// hides a placeholder.
+fn with_placeholders<'l, T>(reader: &mut Reader<'l>, read: impl FnOnce(&mut Reader<'l>) -> T) -> T {
+    let factors = reader.factors.len();
+    reader.factors.extend(PLACEHOLDERS.iter().map(|name| (*name).to_owned()));
+    let read = read(reader);
+    reader.factors.truncate(factors);
+    read
 }
