@@ -7,33 +7,26 @@
 
 mod case;
 mod cases;
-mod disk;
 mod document;
 mod errno_name;
 mod fixture;
-mod interval;
 mod ktap;
-mod limits;
 mod merge;
-mod need;
 mod outcome;
 mod run;
 mod running;
-mod settle;
 mod table;
-mod watchdog;
 mod windows;
 
 pub mod probe;
 
-pub use case::Case;
+pub use case::{Case, Need};
 pub use cases::{all, select};
 pub use document::{CaseRecord, Document, SCHEMA};
 pub use errno_name::{errno_of, errno_text};
 pub use fixture::Fixture;
 pub use ktap::ktap;
 pub use merge::merge;
-pub use need::Need;
 pub use outcome::{Outcome, Stop, Verdict};
 pub use run::{Finished, Request, run};
 pub use table::{list, progress, table};

@@ -1,22 +1,22 @@
-//! Runs cases one after the other, each in fresh groups, all under one ledger.
+//! Runs cases one after the other, each in fresh groups and for a limited time, all under one ledger.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use assay_cgroup::Tree;
 use assay_facts::{HostFacts, Layout, UsedHierarchy};
 use assay_host::Ledger;
-use assay_kernel::{Error, Root, signal};
+use assay_kernel::{Error, Root, process, signal};
 use rustix::io::Errno;
+use rustix::process::Signal;
 
-use crate::case::Case;
+use crate::case::{Case, Need, hierarchies, to_mount};
 use crate::document::{CaseRecord, Document, SCHEMA};
 use crate::fixture::Fixture;
-use crate::limits::Limits;
-use crate::need::{Need, hierarchies, to_mount};
 use crate::outcome::{Outcome, Stop};
-use crate::watchdog::Watchdog;
 
 /// What to run, where and how.
 #[derive(Debug)]
@@ -204,4 +204,96 @@ fn lacking_file(fixture: &Fixture, file: &str) -> Option<String> {
     let version = fixture.version();
     (!fixture.has("", file))
         .then(|| format!("this kernel has no {file} in a group of cgroup {version}"))
+}
+
+/// Times from the start of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// From then on no more windows are read for a result that is undecided.
+    pub(crate) windows: Duration,
+    /// From then on its processes are killed.
+    pub(crate) end: Duration,
+}
+
+impl Limits {
+    /// The limits on this machine, longer by `patience`. What a few windows of an emulated CPU do not decide,
+    /// more of them rarely do: it waits for the CPUs of its host, and dozens of cases wait one after the
+    /// other.
+    pub(crate) fn new(facts: &HostFacts, patience: f64) -> Self {
+        let (windows, end) = if facts.is_emulated() { (10, 30) } else { (40, 40) };
+        let long = |seconds| Duration::from_secs(seconds).mul_f64(patience);
+        Self { windows: long(windows), end: long(end) }
+    }
+}
+
+/// A thread that kills all processes below a case's groups when the case takes too long. The case
+/// then finds its probes ended, and ends itself.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    done: Sender<()>,
+    thread: JoinHandle<bool>,
+}
+
+impl Watchdog {
+    /// Watches these group directories for at most `limit`.
+    pub(crate) fn start(root: &Root, tops: &[PathBuf], limit: Duration) -> Self {
+        let (done, stopped) = channel();
+        let (root, tops) = (root.clone(), tops.to_vec());
+        Self { done, thread: std::thread::spawn(move || watch(&root, &tops, limit, &stopped)) }
+    }
+
+    /// Stops watching; returns whether the case had to be killed.
+    pub(crate) fn stop(self) -> bool {
+        drop(self.done);
+        self.thread.join().unwrap_or(false)
+    }
+}
+
+fn watch(root: &Root, tops: &[PathBuf], limit: Duration, stopped: &Receiver<()>) -> bool {
+    if stopped.recv_timeout(limit) != Err(RecvTimeoutError::Timeout) {
+        return false;
+    }
+    // Processes may fork meanwhile, so killing is repeated until the case ends.
+    loop {
+        for top in tops {
+            kill_below(root, top);
+        }
+        if stopped.recv_timeout(Duration::from_millis(50)) != Err(RecvTimeoutError::Timeout) {
+            return true;
+        }
+    }
+}
+
+/// Errors are ignored: what has vanished needs no killing.
+fn kill_below(root: &Root, group: &Path) {
+    let _ = root.write(group.join("freezer.state"), "THAWED");
+    let _ = root.write(group.join("cgroup.kill"), "1");
+    let text = root.read(group.join("cgroup.procs")).unwrap_or_default();
+    for pid in text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0) {
+        let _ = process::send(pid, Signal::KILL);
+    }
+    for name in root.list(group).unwrap_or_default() {
+        let inside = group.join(name);
+        if root.resolve(&inside).is_dir() {
+            kill_below(root, &inside);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_emulated_machine_gives_up_sooner_on_what_is_undecided() {
+        let facts = assay_test_support::hosts::host(true);
+        let of = |machine: &str, patience| {
+            let facts = HostFacts { virtual_machine: Some(machine.to_owned()), ..facts.clone() };
+            let limits = Limits::new(&facts, patience);
+            (limits.windows.as_secs(), limits.end.as_secs())
+        };
+        assert_eq!(of("KVM", 1.0), (40, 40));
+        assert_eq!(of("QEMU", 3.0), (30, 90));
+        assert_eq!(of("QEMU", 6.0), (60, 180));
+    }
 }

@@ -1,16 +1,10 @@
 //! What several kernels do in the same cases: the running one, and others in guests of the lab.
 
 mod assemble;
+mod columns;
 #[cfg(test)]
 mod fake;
-mod folder;
-mod guest_column;
-mod host_column;
-mod kernel_name;
-mod parts;
 mod results;
-mod stream;
-mod version;
 
 use std::path::PathBuf;
 
@@ -23,12 +17,11 @@ use assay_verdict::{CaseVerdict, Passport};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
-use assemble::{Column, assemble};
-use folder::{Conditions, Folder};
-use guest_column::Guests;
-use results::KernelResults;
+use assemble::{Column, assay_version, assemble};
+use columns::{Guests, run_on_host};
+use results::{Conditions, Folder, KernelResults};
 
-pub use kernel_name::PassportKernelName;
+pub use assemble::PassportKernelName;
 
 /// Tells the user of progress, from any thread.
 pub type Say = fn(&str);
@@ -122,7 +115,7 @@ fn run_kernel(
     results: KernelResults,
 ) -> Result<Outcome, Error> {
     let Some(choice) = &name.choice else {
-        return host_column::run(context, &options.cases, options.patience, results, say);
+        return run_on_host(context, &options.cases, options.patience, results, say);
     };
     let guests = Guests {
         spec: GuestSpec { kernel: choice.clone(), ..options.guest.clone() },
@@ -155,7 +148,7 @@ fn conditions(options: &PassportOptions<'_>) -> Conditions {
     let guest = &options.guest;
     Conditions {
         schema: 1,
-        assay: Some(version::assay()),
+        assay: Some(assay_version()),
         layout: guest.layout.word().to_owned(),
         cpus: guest.cpus,
         nodes: guest.nodes,

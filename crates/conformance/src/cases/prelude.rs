@@ -3,14 +3,12 @@
 pub(crate) use assay_kernel::Error;
 pub(crate) use rustix::io::Errno;
 
-pub(crate) use crate::case::{Case, Topic};
+pub(crate) use crate::case::{Case, Need, Topic};
 pub(crate) use crate::errno_name::{errno_of, errno_text};
 pub(crate) use crate::fixture::{Fixture, keyed};
-pub(crate) use crate::interval::{Interval, against_weights};
-pub(crate) use crate::need::Need;
 pub(crate) use crate::outcome::{Outcome, Stop, Verdict};
 pub(crate) use crate::running::Running;
-pub(crate) use crate::windows::{Window, first_shares, mean_busy};
+pub(crate) use crate::windows::{Interval, Window, against_weights, first_shares, mean_busy};
 
 /// The answer to a request that the kernel must accept (`None`) or refuse.
 pub(crate) fn answered(what: &str, answer: Option<Errno>, expected: Option<Errno>) -> Outcome {

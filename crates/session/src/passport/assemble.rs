@@ -1,11 +1,65 @@
-//! From the results of kernels to the passport.
+//! From the results of kernels, by their names on the command line, to the passport.
+
+use std::fmt;
+use std::str::FromStr;
 
 use assay_conformance::{Case, CaseRecord, Verdict};
+use assay_lab::KernelChoice;
 use assay_verdict::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
+use sha2::{Digest, Sha256};
 
-use super::kernel_name::PassportKernelName;
 use super::results::{KernelResults, Records};
-use super::version;
+
+/// A kernel of a passport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassportKernelName {
+    pub(super) text: String,
+    /// The guest's kernel; `None` for the running one.
+    pub(super) choice: Option<KernelChoice>,
+}
+
+impl PassportKernelName {
+    /// The name of its folder.
+    pub(super) fn folder(&self) -> String {
+        let keep = |c: char| if c.is_ascii_alphanumeric() || "+-._".contains(c) { c } else { '_' };
+        let name: String = self.text.chars().map(keep).collect();
+        name.trim_start_matches('.').to_owned()
+    }
+}
+
+impl FromStr for PassportKernelName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let choice = match text {
+            "host" => None,
+            text => {
+                let choice = text.parse::<KernelChoice>();
+                Some(choice.map_err(|why| format!("{why}, or `host`"))?)
+            }
+        };
+        Ok(Self { text: text.to_owned(), choice })
+    }
+}
+
+impl fmt::Display for PassportKernelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The version, with a fingerprint of the cases' names and promises.
+pub(super) fn assay_version() -> String {
+    let mut promises = Sha256::new();
+    for case in assay_conformance::all() {
+        for text in [case.controller, case.behaviour, case.promise] {
+            promises.update(text);
+            promises.update([0]);
+        }
+    }
+    let print: String = promises.finalize()[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{} (cases {print})", env!("CARGO_PKG_VERSION"))
+}
 
 /// Everything about one kernel.
 pub(super) struct Column<'c> {
@@ -25,7 +79,7 @@ pub(super) fn assemble(columns: &[Column<'_>], cases: &[&Case]) -> Passport {
     let first = columns.iter().flat_map(|(column, _)| &column.results.documents);
     Passport {
         schema: 1,
-        assay: version::assay(),
+        assay: assay_version(),
         started_at: first.map(|(_, one)| one.started_at.clone()).min().unwrap_or_default(),
         kernels: columns.iter().map(|(column, records)| head(column, records, cases)).collect(),
         cases: rows,
@@ -103,6 +157,16 @@ mod tests {
 
     use super::*;
     use crate::passport::fake::document;
+
+    #[test]
+    fn a_name_is_the_host_or_a_kernel_of_the_lab() {
+        let of = |text: &str| text.parse::<PassportKernelName>();
+        assert_eq!(of("host").unwrap().choice, None);
+        assert!(matches!(of("debian-newest").unwrap().choice, Some(KernelChoice::DebianNewest)));
+        let image = of("./out/bzImage:./mods").unwrap();
+        assert_eq!(image.folder(), "_out_bzImage_._mods");
+        assert!(of("6.1").unwrap_err().contains("or `host`"));
+    }
 
     /// A passport of one case: kernels in any order, each with its verdict, if it has one.
     fn passport(kernels: &[(&str, &str, Option<Verdict>)]) -> Passport {

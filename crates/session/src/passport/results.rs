@@ -1,19 +1,138 @@
-//! Results of one kernel in its folder, as documents of `assay conform --json` that are added when they arrive. A
-//! guest chose what is in them, and anybody may have changed them since.
+//! The passport's folder: what was asked, and the results of each kernel as documents of `assay conform --json` that are
+//! added when they arrive. A guest chose what is in them, and anybody may have changed them since.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use assay_conformance::{CaseRecord, Document, SCHEMA, Verdict};
-use assay_files::Dir;
+use assay_conformance::{Case, CaseRecord, Document, SCHEMA, Verdict};
+use assay_files::{Caller, Dir, Trust};
+use assay_units::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::assemble::PassportKernelName;
 use crate::error::Error;
 
+/// What was asked, `request.json`: results of other guests are not mixed with these.
+const REQUEST: &str = "request.json";
+
+const KERNELS: &str = "kernels";
+
+/// The passport.
+const DOCUMENT: &str = "passport.json";
+
+/// Limit of the request that is read.
+const MAX_REQUEST: u64 = 1 << 20;
+
+/// What decides how a case runs in a guest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Conditions {
+    pub(super) schema: u32,
+    /// Whose cases ran; earlier versions did not note it.
+    #[serde(default)]
+    pub(super) assay: Option<String>,
+    pub(super) layout: String,
+    pub(super) cpus: u32,
+    pub(super) nodes: u32,
+    pub(super) memory: Bytes,
+    pub(super) swap: Option<Bytes>,
+    pub(super) patience: Option<f64>,
+}
+
+/// An open folder.
+#[derive(Debug)]
+pub(super) struct Folder {
+    dir: Dir,
+    kernels: Dir,
+}
+
+impl Folder {
+    /// Opens the folder for these conditions. Results of earlier calls stay, unless `fresh`. As they count as what this
+    /// host and its guests did, a folder that other users may change is refused unless they are trusted.
+    pub(super) fn open(
+        path: &Path,
+        trust: Trust,
+        asked: &Conditions,
+        fresh: bool,
+    ) -> Result<Self, Error> {
+        let checked = assay_files::check(path, Caller::from_sudo(), trust).map_err(Error::host)?;
+        let dir = checked.make().map_err(Error::host)?;
+        let is_new = dir.is_empty().map_err(Error::host)?;
+        if !is_new && !dir.has_file(REQUEST) {
+            let what = format!("{} is not empty, and not a passport", path.display());
+            return Err(Error::usage(format!("{what}\n  hint: --out names another folder")));
+        }
+        if fresh {
+            dir.remove_tree(KERNELS).map_err(Error::host)?;
+        }
+        if !is_new && !fresh {
+            let text = dir.text(REQUEST, MAX_REQUEST).map_err(Error::usage)?;
+            let known: Conditions = serde_json::from_str(&text)
+                .map_err(|cause| Error::usage(format!("cannot understand {REQUEST}: {cause}")))?;
+            if let Some(how) = known.unlike(asked) {
+                return Err(begin_again(format!("{} was begun {how}", path.display())));
+            }
+        }
+        let text = serde_json::to_string_pretty(asked).map_err(Error::host)?;
+        dir.replace(REQUEST, text.as_bytes()).map_err(Error::host)?;
+        let kernels = dir.make_dir(KERNELS).map_err(Error::host)?;
+        Ok(Self { dir, kernels })
+    }
+
+    /// The results of a kernel so far.
+    pub(super) fn results(&self, name: &PassportKernelName) -> Result<KernelResults, Error> {
+        KernelResults::open(&self.kernels, name.folder())
+    }
+
+    /// Writes the passport.
+    pub(super) fn write(&self, document: &str) -> Result<(), Error> {
+        self.dir.replace(DOCUMENT, document.as_bytes()).map_err(Error::host)
+    }
+
+    /// The path of the passport.
+    pub(super) fn document(&self) -> std::path::PathBuf {
+        self.dir.path().join(DOCUMENT)
+    }
+}
+
+impl Conditions {
+    /// How these differ from what is asked.
+    fn unlike(&self, asked: &Self) -> Option<String> {
+        let by = |one: &Self| match &one.assay {
+            Some(version) => format!("Assay {version}"),
+            None => "an Assay that did not note its version".to_owned(),
+        };
+        match () {
+            () if self == asked => None,
+            () if self.assay != asked.assay => {
+                Some(format!("by {}, not {}: its cases may be others", by(self), by(asked)))
+            }
+            () => Some(format!("with {}, not {}", self.words(), asked.words())),
+        }
+    }
+
+    fn words(&self) -> String {
+        let patience = self.patience.map(|factor| format!(", patience {factor}"));
+        let swap = self.swap.map(|size| format!(", swap {size}")).unwrap_or_default();
+        format!(
+            "cgroup {}, {} CPUs, {} nodes, {}{swap}{}",
+            self.layout,
+            self.cpus,
+            self.nodes,
+            self.memory,
+            patience.unwrap_or_default()
+        )
+    }
+}
+
 /// Limits: a document of all cases has 150 kB, and the longest line some hundred bytes.
-pub(super) const MAX_DOCUMENT: usize = 4 << 20;
+const MAX_DOCUMENT: usize = 4 << 20;
+
 const MAX_DOCUMENTS: usize = 1000;
+
 const MAX_CASES: usize = 1000;
+
 const MAX_LINES: usize = 200;
+
 const MAX_TEXT: usize = 10_000;
 
 /// What is known of the guests of a kernel beside its documents.
@@ -222,10 +341,147 @@ pub(super) fn check(document: &Document) -> Result<(), String> {
     Ok(())
 }
 
+/// Takes output of a guest and returns whole documents.
+#[derive(Debug, Default)]
+pub(super) struct DocumentStream {
+    begun: Vec<u8>,
+    is_broken: bool,
+}
+
+impl DocumentStream {
+    /// The documents that end in these bytes. After an error nothing more is read: the guest prints something
+    /// else.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Document>, String> {
+        if self.is_broken {
+            return Ok(Vec::new());
+        }
+        self.begun.extend_from_slice(bytes);
+        let documents = self.whole_ones();
+        self.is_broken = documents.is_err();
+        documents
+    }
+
+    fn whole_ones(&mut self) -> Result<Vec<Document>, String> {
+        let mut documents = Vec::new();
+        let mut stream = serde_json::Deserializer::from_slice(&self.begun).into_iter::<Document>();
+        let mut end = 0;
+        while let Some(next) = stream.next() {
+            match next {
+                Ok(document) => {
+                    documents.push(document);
+                    end = stream.byte_offset();
+                }
+                Err(cause) if cause.is_eof() => break,
+                Err(cause) => return Err(format!("the guest printed no result: {cause}")),
+            }
+        }
+        self.begun.drain(..end);
+        if self.begun.len() > MAX_DOCUMENT {
+            return Err(format!("the guest printed a result of more than {MAX_DOCUMENT} bytes"));
+        }
+        Ok(documents)
+    }
+}
+
+/// Cases of a part. To start the program once for each, which asks the tools of the host for their versions, costs six
+/// seconds under emulation.
+const PART: usize = 20;
+
+/// Cases without a result, in parts. Those of `suspects`, in which a guest was lost, come last and one
+/// by one.
+pub(super) fn parts<'c>(
+    cases: &[&'c Case],
+    done: &Records,
+    suspects: &[String],
+) -> Vec<Vec<&'c Case>> {
+    let is_open = |case: &&&'c Case| {
+        !done.contains_key(&(case.controller.to_owned(), case.behaviour.to_owned()))
+    };
+    let open = cases.iter().filter(is_open).copied();
+    let (last, first): (Vec<&Case>, Vec<&Case>) =
+        open.partition(|case| suspects.contains(&case_name(case)));
+    first
+        .chunks(PART)
+        .map(<[&Case]>::to_vec)
+        .chain(last.into_iter().map(|case| vec![case]))
+        .collect()
+}
+
+/// `controller/behaviour`.
+pub(super) fn case_name(case: &Case) -> String {
+    format!("{}/{}", case.controller, case.behaviour)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::passport::fake::{document, record};
+
+    fn asked(cpus: u32) -> Conditions {
+        let memory = Bytes::mebi(2048);
+        let layout = "v2".to_owned();
+        let assay = Some("1.2.3 (cases ab)".to_owned());
+        Conditions { schema: 1, assay, layout, cpus, nodes: 1, memory, swap: None, patience: None }
+    }
+
+    fn open(path: &Path, cpus: u32, fresh: bool) -> Result<Folder, Error> {
+        Folder::open(path, Trust::Checked, &asked(cpus), fresh)
+    }
+
+    #[test]
+    fn the_same_command_goes_on_and_another_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let out = place.path().join("passport");
+        drop(open(&out, 2, false).unwrap());
+        std::fs::create_dir(out.join("kernels/host")).unwrap();
+        drop(open(&out, 2, false).unwrap());
+        assert!(out.join("kernels/host").is_dir());
+        let error = open(&out, 4, false).unwrap_err().to_string();
+        assert!(error.contains("2 CPUs") && error.contains("--fresh"), "{error}");
+        drop(open(&out, 4, true).unwrap());
+        assert!(!out.join("kernels/host").exists());
+    }
+
+    #[test]
+    fn results_of_another_assay_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let out = place.path().join("passport");
+        drop(open(&out, 2, false).unwrap());
+        let request = out.join(REQUEST);
+        let text = std::fs::read_to_string(&request).unwrap();
+        let mut known: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for (version, says) in [(Some("1.2.3 (cases cd)"), "cases cd"), (None, "did not note")] {
+            match version {
+                Some(version) => known["assay"] = version.into(),
+                None => drop(known.as_object_mut().unwrap().remove("assay")),
+            }
+            std::fs::write(&request, known.to_string()).unwrap();
+            let error = open(&out, 2, false).unwrap_err().to_string();
+            for says in [says, "not Assay 1.2.3 (cases ab)", "--fresh"] {
+                assert!(error.contains(says), "{says}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_of_something_else_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("mine"), "").unwrap();
+        let error = open(place.path(), 2, true).unwrap_err().to_string();
+        assert!(error.contains("not a passport"), "{error}");
+    }
+
+    #[test]
+    fn results_that_others_may_have_written_are_not_believed() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let out = place.path().join("passport");
+        drop(open(&out, 2, false).unwrap());
+        std::fs::set_permissions(&out, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let error = open(&out, 2, false).unwrap_err().to_string();
+        assert!(error.contains("--trust-folder"), "{error}");
+        assert!(Folder::open(&out, Trust::UserConfirmed, &asked(2), false).is_ok());
+    }
 
     #[test]
     fn results_stay_and_the_latest_of_a_case_counts() {
@@ -346,5 +602,48 @@ mod tests {
         let kernels = Dir::open(place.path()).unwrap();
         let error = KernelResults::open(&kernels, "x".to_owned()).unwrap_err().to_string();
         assert!(error.contains("001.json") && error.contains("--fresh"), "{error}");
+    }
+
+    #[test]
+    fn documents_arrive_whole_however_the_output_is_cut() {
+        let sent: Vec<Document> =
+            ["a", "b", "c"].map(|name| document("6.1.0", vec![record(name, Verdict::Kept)])).into();
+        let text: String =
+            sent.iter().map(|one| serde_json::to_string_pretty(one).unwrap() + "\n").collect();
+        for size in [1, 7, 100, text.len()] {
+            let mut stream = DocumentStream::default();
+            let chunks = text.as_bytes().chunks(size);
+            let got: Vec<Document> = chunks.flat_map(|chunk| stream.push(chunk).unwrap()).collect();
+            assert_eq!(got, sent, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_result_is_refused_once() {
+        let mut stream = DocumentStream::default();
+        assert!(stream.push(b"Segmentation fault\n").is_err());
+        assert_eq!(stream.push(b"{}").unwrap(), []);
+        assert!(DocumentStream::default().push(b"{\"schema\":1}").is_err());
+        let mut long = DocumentStream::default();
+        assert!(long.push(&[b' '; 100]).is_ok());
+        let endless = [b"{\"kernel\":\"".as_slice(), &vec![b'x'; MAX_DOCUMENT]].concat();
+        assert!(long.push(&endless).is_err());
+    }
+
+    #[test]
+    fn every_open_case_is_in_one_part_and_suspects_come_last() {
+        let cases = assay_conformance::select(&["cpu".to_owned(), "pids".to_owned()]).unwrap();
+        let all: Vec<&Case> = parts(&cases, &Records::new(), &[]).concat();
+        assert_eq!(all.len(), cases.len());
+        let suspects = [case_name(cases[0]), case_name(cases[1])];
+        let split = parts(&cases, &Records::new(), &suspects);
+        assert!(split.iter().all(|part| part.len() <= PART));
+        let last: Vec<String> =
+            split[split.len() - 2..].iter().map(|part| case_name(part[0])).collect();
+        assert_eq!(last, suspects);
+        assert!(split[split.len() - 2..].iter().all(|part| part.len() == 1));
+        let key = (cases[0].controller.to_owned(), cases[0].behaviour.to_owned());
+        let done = [(key, (record("a", Verdict::Kept), String::new()))];
+        assert_eq!(parts(&cases, &done.into(), &[]).concat().len(), cases.len() - 1);
     }
 }

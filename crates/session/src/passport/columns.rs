@@ -1,18 +1,54 @@
-//! The cases in guests of the lab. A guest that is lost costs the cases of one part, which are tried once more, last and
-//! one by one.
+//! The cases on the running kernel, and in guests of the lab. A guest that is lost costs the cases of one part, which are tried once more,
+//! last and one by one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use assay_conformance::Case;
+use assay_conformance::{Case, CaseRecord, progress};
+use assay_host::gather;
 use assay_kernel::signal;
 use assay_lab::{Argument, Cache, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
 
-use super::parts::{name as case_name, parts};
-use super::results::KernelResults;
-use super::stream::DocumentStream;
+use super::results::{DocumentStream, KernelResults, begin_again, case_name, parts};
 use super::{Outcome, Say};
+use crate::conform::prepare_conform;
+use crate::context::Context;
 use crate::error::Error;
 use crate::lab::this_program_in_guest;
+
+/// Runs the cases that have no result yet, part by part.
+pub(super) fn run_on_host(
+    context: &Context,
+    cases: &[&Case],
+    patience: Option<f64>,
+    mut results: KernelResults,
+    say: Say,
+) -> Result<Outcome, Error> {
+    // Also where no case is left to run: the column would pass for this kernel's.
+    results.of_kernel("host", &gather(&context.root).map_err(Error::host)?.kernel)?;
+    for part in parts(cases, &results.settled(), &[]) {
+        let request = prepare_conform(context, part, patience)?;
+        let mut telling =
+            |case: &Case, record: Option<&CaseRecord>| tell_of_case(case, record, &say);
+        let finished = assay_conformance::run(&request, &mut telling).map_err(Error::host)?;
+        results.add(finished.document.clone()).map_err(begin_again)?;
+        for error in &finished.not_restored {
+            say(&format!("error: not restored: {error}"));
+        }
+        if !finished.document.restored {
+            return Ok(Outcome::NotRestored);
+        }
+        if finished.interrupted.is_some() {
+            return Ok(Outcome::Interrupted);
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn tell_of_case(case: &Case, record: Option<&CaseRecord>, say: &dyn Fn(&str)) {
+    if let Some(text) = progress(case, record) {
+        say(&format!("host: {text}"));
+    }
+}
 
 /// Guests of one kernel at most.
 const ATTEMPTS: usize = 3;
@@ -218,11 +254,28 @@ impl Watcher for Collector {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use assay_conformance::Verdict;
     use assay_files::Dir;
 
     use super::*;
     use crate::passport::fake::{document, record};
+
+    #[test]
+    fn a_case_that_may_harm_the_host_is_announced() {
+        let said = RefCell::new(Vec::new());
+        let say = |text: &str| said.borrow_mut().push(text.to_owned());
+        let storms = ["cpu/a-storm-of-wakeups-leaves-siblings-the-cpu".to_owned()];
+        let storm = assay_conformance::select(&storms).unwrap()[0];
+        tell_of_case(storm, None, &say);
+        tell_of_case(storm, Some(&record("a", Verdict::Broken)), &say);
+        let said = said.into_inner();
+        assert_eq!(said.len(), 2, "{said:?}");
+        let warning = storm.warning.unwrap();
+        assert!(said[0].starts_with("host: cpu/") && said[0].ends_with(warning), "{said:?}");
+        assert!(said[1].starts_with("host: broken"), "{said:?}");
+    }
 
     #[test]
     fn results_of_another_kernel_than_the_booted_one_are_not_kept() {
