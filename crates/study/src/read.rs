@@ -259,6 +259,14 @@ fn named_tables<'d>(
     tables
 }
 
+/// The tables of a list of tables; other elements are reported.
+fn tables<'d>(reader: &mut Reader<'_>, list: &At<'d>) -> Vec<At<'d>> {
+    let what = format!("an element of `{}`", list.path.rsplit('.').next().unwrap_or_default());
+    let mut elements = reader.elements(list);
+    elements.retain(|at| is_table(reader, at, &what));
+    elements
+}
+
 /// Reports a value that is not a table and returns whether it is one.
 fn is_table(reader: &mut Reader<'_>, at: &At<'_>, what: &str) -> bool {
     if !at.value.is_table() {

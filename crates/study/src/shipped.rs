@@ -9,47 +9,33 @@ pub struct Shipped {
     pub text: &'static str,
 }
 
+const fn study(name: &'static str, text: &'static str) -> Shipped {
+    Shipped { name, text }
+}
+
 static STUDIES: &[Shipped] = &[
-    Shipped { name: "cache-drop", text: include_str!("../../../studies/cache-drop.toml") },
-    Shipped { name: "cache-ladder", text: include_str!("../../../studies/cache-ladder.toml") },
-    Shipped { name: "cpu-quota", text: include_str!("../../../studies/cpu-quota.toml") },
-    Shipped { name: "cpu-wait", text: include_str!("../../../studies/cpu-wait.toml") },
-    Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
-    Shipped {
-        name: "cpu-weight-scaling",
-        text: include_str!("../../../studies/cpu-weight-scaling.toml"),
-    },
-    Shipped {
-        name: "cpu-weight-threads",
-        text: include_str!("../../../studies/cpu-weight-threads.toml"),
-    },
-    Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
-    Shipped { name: "io-weight-job", text: include_str!("../../../studies/io-weight-job.toml") },
-    Shipped {
-        name: "io-weight-requests",
-        text: include_str!("../../../studies/io-weight-requests.toml"),
-    },
-    Shipped {
-        name: "io-weight-scaling",
-        text: include_str!("../../../studies/io-weight-scaling.toml"),
-    },
-    Shipped { name: "io-weight-ycsb", text: include_str!("../../../studies/io-weight-ycsb.toml") },
-    Shipped { name: "memory-limit", text: include_str!("../../../studies/memory-limit.toml") },
-    Shipped {
-        name: "memory-protection",
-        text: include_str!("../../../studies/memory-protection.toml"),
-    },
-    Shipped { name: "memory-swap", text: include_str!("../../../studies/memory-swap.toml") },
-    Shipped { name: "page-cache", text: include_str!("../../../studies/page-cache.toml") },
-    Shipped {
-        name: "numa-local-remote",
-        text: include_str!("../../../studies/numa-local-remote.toml"),
-    },
-    Shipped { name: "numa-misplaced", text: include_str!("../../../studies/numa-misplaced.toml") },
-    Shipped { name: "numa-mix", text: include_str!("../../../studies/numa-mix.toml") },
-    Shipped { name: "numa-placement", text: include_str!("../../../studies/numa-placement.toml") },
-    Shipped { name: "smt", text: include_str!("../../../studies/smt.toml") },
-    Shipped { name: "writeback", text: include_str!("../../../studies/writeback.toml") },
+    study("cache-drop", include_str!("../../../studies/cache-drop.toml")),
+    study("cache-ladder", include_str!("../../../studies/cache-ladder.toml")),
+    study("cpu-quota", include_str!("../../../studies/cpu-quota.toml")),
+    study("cpu-wait", include_str!("../../../studies/cpu-wait.toml")),
+    study("cpu-weight", include_str!("../../../studies/cpu-weight.toml")),
+    study("cpu-weight-scaling", include_str!("../../../studies/cpu-weight-scaling.toml")),
+    study("cpu-weight-threads", include_str!("../../../studies/cpu-weight-threads.toml")),
+    study("io-weight", include_str!("../../../studies/io-weight.toml")),
+    study("io-weight-job", include_str!("../../../studies/io-weight-job.toml")),
+    study("io-weight-requests", include_str!("../../../studies/io-weight-requests.toml")),
+    study("io-weight-scaling", include_str!("../../../studies/io-weight-scaling.toml")),
+    study("io-weight-ycsb", include_str!("../../../studies/io-weight-ycsb.toml")),
+    study("memory-limit", include_str!("../../../studies/memory-limit.toml")),
+    study("memory-protection", include_str!("../../../studies/memory-protection.toml")),
+    study("memory-swap", include_str!("../../../studies/memory-swap.toml")),
+    study("page-cache", include_str!("../../../studies/page-cache.toml")),
+    study("numa-local-remote", include_str!("../../../studies/numa-local-remote.toml")),
+    study("numa-misplaced", include_str!("../../../studies/numa-misplaced.toml")),
+    study("numa-mix", include_str!("../../../studies/numa-mix.toml")),
+    study("numa-placement", include_str!("../../../studies/numa-placement.toml")),
+    study("smt", include_str!("../../../studies/smt.toml")),
+    study("writeback", include_str!("../../../studies/writeback.toml")),
 ];
 
 /// Files that shipped studies refer to, by their path relative to the study.

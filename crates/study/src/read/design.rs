@@ -159,10 +159,7 @@ fn repeats(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<u32> {
 /// Tables of factors, each with one level or a list of levels.
 fn leave_out(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<LeftOut> {
     let mut left = Vec::new();
-    for table in reader.elements(list) {
-        if !super::is_table(reader, &table, "an element of `leave_out`") {
-            continue;
-        }
+    for table in super::tables(reader, list) {
         let mut one = LeftOut::new();
         for (factor, _, at) in reader.entries(&table) {
             let what = format!("a level of `{factor}`");

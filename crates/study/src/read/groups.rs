@@ -17,13 +17,8 @@ pub(crate) fn groups(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Group> {
 }
 
 fn nested(reader: &mut Reader<'_>, list: &At<'_>, disk: Option<&str>) -> Vec<Group> {
-    let mut groups = vec![];
-    for at in reader.elements(list) {
-        if super::is_table(reader, &at, "an element of `groups`") {
-            groups.push(group(reader, at, disk));
-        }
-    }
-    groups
+    let tables = super::tables(reader, list);
+    tables.into_iter().map(|at| group(reader, at, disk)).collect()
 }
 
 fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group {

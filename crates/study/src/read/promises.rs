@@ -26,17 +26,12 @@ const SHORTEST_SPAN: Duration = Duration::from_millis(200);
 const WIDEST_MARGIN: f64 = 1.0;
 
 pub(crate) fn promises(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Promise> {
-    let mut promises = vec![];
-    for at in reader.elements(list) {
-        if super::is_table(reader, &at, "an element of `promises`") {
-            let section = Section::open(reader, at, "the promise".to_owned(), key::PROMISE);
-            promises.push(promise(reader, &section));
-        }
-    }
-    promises
+    let tables = super::tables(reader, list);
+    tables.into_iter().map(|at| promise(reader, at)).collect()
 }
 
-fn promise(reader: &mut Reader<'_>, section: &Section<'_>) -> Promise {
+fn promise(reader: &mut Reader<'_>, at: At<'_>) -> Promise {
+    let section = &Section::open(reader, at, "the promise".to_owned(), key::PROMISE);
     Promise {
         measure: section.text("measure").unwrap_or_default().to_owned(),
         group: section.text("group").map(str::to_owned),
@@ -332,17 +327,12 @@ fn ratio_bound(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Op
 }
 
 pub(crate) fn references(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Reference> {
-    let mut references = vec![];
-    for at in reader.elements(list) {
-        if super::is_table(reader, &at, "an element of `references`") {
-            let section = Section::open(reader, at, "the reference".to_owned(), key::REFERENCE);
-            references.push(reference(reader, &section));
-        }
-    }
-    references
+    let tables = super::tables(reader, list);
+    tables.into_iter().map(|at| reference(reader, at)).collect()
 }
 
-fn reference(reader: &mut Reader<'_>, section: &Section<'_>) -> Reference {
+fn reference(reader: &mut Reader<'_>, at: At<'_>) -> Reference {
+    let section = Section::open(reader, at, "the reference".to_owned(), key::REFERENCE);
     let text = |name: &str| section.text(name).map(str::to_owned);
     Reference {
         what: text("what").unwrap_or_default(),

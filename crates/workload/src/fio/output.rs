@@ -5,6 +5,7 @@ use std::fmt;
 
 use assay_run_folder::{Latency, check_json_output};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::output::excerpt;
 
@@ -50,6 +51,19 @@ struct Document {
     jobs: Vec<JobOutput>,
 }
 
+/// The document in the output of `fio --output-format=json`; `None` if there is none. Messages may precede it (`fio:
+/// terminating on signal 2`), so it starts at the first line that begins with `{`.
+pub(super) fn document<T: DeserializeOwned>(text: &str) -> Option<Result<T, String>> {
+    let start = if text.starts_with('{') { 0 } else { text.find("\n{")? + 1 };
+    let text = &text[start..];
+    if let Err(cause) = check_json_output(text) {
+        return Some(Err(format!("is not read: {cause}")));
+    }
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<T>();
+    let document = documents.next().map(|one| one.map_err(|cause| format!("is invalid: {cause}")));
+    document.or_else(|| Some(Err("is empty".to_owned())))
+}
+
 #[derive(Deserialize)]
 struct JobOutput {
     jobname: String,
@@ -79,23 +93,14 @@ struct CompletionLatency {
     percentile: BTreeMap<String, f64>,
 }
 
-/// Parses the output of `fio --output-format=json`. Messages may precede the document (`fio:
-/// terminating on signal 2`), so it starts at the first line that begins with `{`.
+/// Parses the output of `fio --output-format=json`.
 pub fn parse_output(text: &str) -> Result<Output, OutputError> {
-    let start = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
-    let Some(start) = start else {
+    let document = document(text).ok_or_else(|| {
         let message = text.trim();
         let message = if message.is_empty() { "nothing" } else { excerpt(message) };
-        return Err(OutputError(format!("fio printed no result, but: {message}")));
-    };
-    check_json_output(&text[start..])
-        .map_err(|cause| OutputError(format!("fio's JSON is not read: {cause}")))?;
-    let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Document>();
-    let document = match documents.next() {
-        Some(Ok(document)) => document,
-        Some(Err(cause)) => return Err(OutputError(format!("fio's JSON is invalid: {cause}"))),
-        None => return Err(OutputError("fio's JSON is empty".to_owned())),
-    };
+        OutputError(format!("fio printed no result, but: {message}"))
+    })?;
+    let document: Document = document.map_err(|why| OutputError(format!("fio's JSON {why}")))?;
     Ok(summarize(&document.jobs))
 }
 

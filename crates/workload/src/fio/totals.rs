@@ -3,12 +3,11 @@
 //! Fields are those of fio 3.x (written by fio's `stat.c`). `bw_mean` and `bw_dev` are in KiB/s,
 //! over readings of half a second by default (`bwavgtime`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
-use assay_run_folder::check_json_output;
 use serde_json::{Map, Value};
 
-use super::output::OutputError;
+use super::output::{OutputError, document};
 
 /// Totals of a job, summed over all entries of its name.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,31 +50,20 @@ const THROTTLING: [&str; 6] =
 /// # Errors
 /// If the text contains no JSON, or JSON that is not fio's.
 pub fn parse_totals(text: &str) -> Result<Vec<Totals>, OutputError> {
-    let error = |why: String| OutputError(why);
-    let start = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
-    let start = start.ok_or_else(|| {
-        error("it contains no JSON; create it with `--output-format=json`".to_owned())
-    })?;
-    check_json_output(&text[start..]).map_err(|cause| error(format!("its JSON: {cause}")))?;
-    let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-    let document = match documents.next() {
-        Some(Ok(document)) => document,
-        Some(Err(cause)) => return Err(error(format!("its JSON is invalid: {cause}"))),
-        None => return Err(error("its JSON is empty".to_owned())),
-    };
+    let error = |why: &str| OutputError(why.to_owned());
+    let document = document(text)
+        .ok_or_else(|| error("it contains no JSON; create it with `--output-format=json`"))?;
+    let document: Value = document.map_err(|why| OutputError(format!("its JSON {why}")))?;
     let jobs = document.get("jobs").and_then(Value::as_array).filter(|jobs| !jobs.is_empty());
-    let jobs =
-        jobs.ok_or_else(|| error("its JSON has no `jobs`, so it is not output of fio".to_owned()))?;
+    let jobs = jobs.ok_or_else(|| error("its JSON has no `jobs`, so it is not output of fio"))?;
     let mut totals: Vec<Totals> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for job in jobs {
-        let next = read_job(&document, job).map_err(error)?;
-        match known.get(&next.name) {
-            Some(index) => add(&mut totals[*index], &next),
-            None => {
-                known.insert(next.name.clone(), totals.len());
-                totals.push(next);
-            }
+        let next = read_job(&document, job).map_err(OutputError)?;
+        let index = *known.entry(next.name.clone()).or_insert(totals.len());
+        match totals.get_mut(index) {
+            Some(one) => add(one, &next),
+            None => totals.push(next),
         }
     }
     Ok(totals)
@@ -158,14 +146,11 @@ fn number(value: &Value, field: &str) -> Option<f64> {
 }
 
 fn outstanding(directions: &[&Value]) -> Option<f64> {
-    let mut all = None;
-    for direction in directions {
-        let latency = direction.get("clat_ns").and_then(|latency| number(latency, "mean"));
-        if let (Some(latency), Some(rate)) = (latency, number(direction, "iops")) {
-            *all.get_or_insert(0.0) += latency * 1e-9 * rate;
-        }
-    }
-    all
+    let one = |direction: &&Value| {
+        let latency = number(direction.get("clat_ns")?, "mean")?;
+        Some(latency * 1e-9 * number(direction, "iops")?)
+    };
+    directions.iter().filter_map(one).reduce(|one, other| one + other)
 }
 
 /// `disk_util` covers the whole process, so it is used only if there is exactly one disk.
@@ -201,11 +186,8 @@ fn add(all: &mut Totals, next: &Totals) {
 /// Names of the jobs, each once, for messages.
 #[must_use]
 pub fn job_names(jobs: &[Totals]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for job in jobs {
-        *counts.entry(&job.name).or_default() += 1;
-    }
-    counts.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    let names: BTreeSet<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

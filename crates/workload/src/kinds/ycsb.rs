@@ -63,11 +63,7 @@ pub(crate) const KIND: Kind = Kind {
         },
         Key {
             unless: Some(("binding", "basic")),
-            ..Key::directory(
-                "rocksdb.dir",
-                "the directory of RocksDB's files",
-                Rendering::Property,
-            )
+            ..Key::directory("rocksdb.dir", "the directory of RocksDB's files", Rendering::Property)
         },
     ],
     property_option: Some("-p"),
