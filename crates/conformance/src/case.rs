@@ -247,38 +247,23 @@ fn version(release: &str) -> (u32, u32) {
 pub(crate) fn hierarchies(needs: &[Need], facts: &HostFacts) -> Vec<UsedHierarchy> {
     let mut hierarchies: Vec<UsedHierarchy> = Vec::new();
     for need in needs {
-        match need {
+        let controller = match need {
             Need::Controller(name) | Need::OnV2(name) | Need::OnV1(name) | Need::OwnV1(name) => {
-                for hierarchy in facts.cgroup.hierarchies_with([*name]).0 {
-                    add(&mut hierarchies, hierarchy);
-                }
+                Some(*name)
             }
-            Need::AnyOnV2(names) => {
-                for hierarchy in facts.cgroup.hierarchies_with(first_on_v2(facts, names)).0 {
-                    add(&mut hierarchies, hierarchy);
-                }
+            Need::AnyOnV2(names) => first_on_v2(facts, names),
+            Need::AnyV1 => first_v1(facts),
+            Need::V2 => Some(CORE),
+            _ => None,
+        };
+        for hierarchy in facts.cgroup.hierarchies_with(controller).0 {
+            match hierarchies.iter_mut().find(|known| known.mount == hierarchy.mount) {
+                Some(known) => known.controllers.extend(hierarchy.controllers),
+                None => hierarchies.push(hierarchy),
             }
-            Need::AnyV1 => {
-                for hierarchy in facts.cgroup.hierarchies_with(first_v1(facts)).0 {
-                    add(&mut hierarchies, hierarchy);
-                }
-            }
-            Need::V2 => {
-                for hierarchy in facts.cgroup.hierarchies_with([CORE]).0 {
-                    add(&mut hierarchies, hierarchy);
-                }
-            }
-            _ => {}
         }
     }
     hierarchies
-}
-
-fn add(hierarchies: &mut Vec<UsedHierarchy>, hierarchy: UsedHierarchy) {
-    match hierarchies.iter_mut().find(|known| known.mount == hierarchy.mount) {
-        Some(known) => known.controllers.extend(hierarchy.controllers),
-        None => hierarchies.push(hierarchy),
-    }
 }
 
 #[cfg(test)]

@@ -64,6 +64,13 @@ impl Document {
         self.cases.iter().filter(|case| case.verdict == verdict).count()
     }
 
+    /// `56 kept, 1 broken`, in these words, without what there is none of.
+    pub(crate) fn counts(&self, word: fn(Verdict) -> String) -> String {
+        let counted = Verdict::ALL.map(|verdict| (self.count(verdict), word(verdict)));
+        let some = counted.iter().filter(|(count, _)| *count > 0);
+        some.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+    }
+
     /// The overall verdict: broken before undecided and void, and those before kept. Unavailable
     /// cases do not count unless there are no others.
     #[must_use]

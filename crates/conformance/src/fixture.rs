@@ -26,9 +26,14 @@ use crate::windows::{Window, settle};
 /// changes are reverted when the case ends.
 #[derive(Debug)]
 pub struct Fixture<'g> {
+    /// Root directory of the kernel's files.
     pub(crate) root: &'g Root,
+    /// Facts about the host.
     pub(crate) facts: &'g HostFacts,
+    /// For changes of the host beyond groups (mounts, loop devices, settings). They are restored in reverse order when
+    /// the case ends.
     pub(crate) ledger: &'g mut Ledger,
+    /// The group tree, for operations not offered here.
     pub(crate) tree: Tree,
     pub(crate) hierarchies: Vec<UsedHierarchy>,
     pub(crate) top: String,
@@ -39,30 +44,6 @@ pub struct Fixture<'g> {
 }
 
 impl Fixture<'_> {
-    /// Facts about the host.
-    #[must_use]
-    pub fn facts(&self) -> &HostFacts {
-        self.facts
-    }
-
-    /// Root directory of the kernel's files.
-    #[must_use]
-    pub fn root(&self) -> &Root {
-        self.root
-    }
-
-    /// The ledger, for changes of the host beyond groups (mounts, loop devices, settings). They are
-    /// restored in reverse order when the case ends.
-    pub fn ledger(&mut self) -> &mut Ledger {
-        self.ledger
-    }
-
-    /// The group tree, for operations not offered here.
-    #[must_use]
-    pub fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
     /// Whether the first hierarchy is cgroup v2.
     #[must_use]
     pub fn is_v2(&self) -> bool {

@@ -126,25 +126,17 @@ fn column_table(documents: &[Document], columns: &[String], lines: &mut Vec<Stri
     lines.push("| column | kernel | machine | when | command | result |".to_owned());
     lines.push("|---|---|---|---|---|---|".to_owned());
     for (document, column) in documents.iter().zip(columns) {
-        let counts: Vec<String> = [
-            (Verdict::Kept, "kept"),
-            (Verdict::Broken, "broken"),
-            (Verdict::Undecided, "undecided"),
-            (Verdict::Void, "void"),
-            (Verdict::NotAvailable, "n/a"),
-        ]
-        .into_iter()
-        .map(|(verdict, word)| (document.count(verdict), word))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
+        let counts = document.counts(|verdict| match verdict {
+            Verdict::NotAvailable => "n/a".to_owned(),
+            verdict => verdict.to_string(),
+        });
         lines.push(format!(
             "| {column} | {} | {} | {} | `{}` | {} |",
             document.kernel,
             document.virtual_machine.as_deref().unwrap_or("bare"),
             document.started_at,
             document.command,
-            counts.join(", ")
+            counts
         ));
     }
 }

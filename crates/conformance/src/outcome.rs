@@ -21,6 +21,12 @@ pub enum Verdict {
     NotAvailable,
 }
 
+impl Verdict {
+    /// All of them, in the order of counts.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Kept, Self::Broken, Self::Undecided, Self::Void, Self::NotAvailable];
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -54,7 +54,8 @@ pub fn table(document: &Document, width: usize) -> String {
         details(case, width, &mut lines);
     }
     lines.push(String::new());
-    lines.push(counts(document));
+    let counts = document.counts(|verdict| verdict.to_string());
+    lines.push(format!("{} cases: {counts}", document.cases.len()));
     lines.join("\n")
 }
 
@@ -70,18 +71,6 @@ fn details(case: &CaseRecord, width: usize, lines: &mut Vec<String>) {
     for line in &case.evidence {
         wrap(line, width, lines);
     }
-}
-
-fn counts(document: &Document) -> String {
-    let all =
-        [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void, Verdict::NotAvailable];
-    let counted: Vec<String> = all
-        .into_iter()
-        .map(|verdict| (verdict, document.count(verdict)))
-        .filter(|(_, count)| *count > 0)
-        .map(|(verdict, count)| format!("{count} {verdict}"))
-        .collect();
-    format!("{} cases: {}", document.cases.len(), counted.join(", "))
 }
 
 /// Wraps `text` into indented lines of at most `width` columns.

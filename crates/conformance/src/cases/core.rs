@@ -48,7 +48,7 @@ pub(super) const CASES: &[Case] = &[
         |fixture| {
             fixture.make_each(&["a", "a/b", "a/c", "a/c/d"])?;
             let three = fixture.keyed("a", "cgroup.stat", "nr_descendants")?;
-            fixture.root().remove_dir(fixture.directory("a/b"))?;
+            fixture.root.remove_dir(fixture.directory("a/b"))?;
             Ok(judge_count(three, fixture.keyed("a", "cgroup.stat", "nr_descendants")?))
         },
     ),
@@ -114,7 +114,7 @@ pub(super) const CASES: &[Case] = &[
         |fixture| {
             fixture.make_each(&["a", "a/b"])?;
             let with_child = fixture.rmdir("a");
-            fixture.root().remove_dir(fixture.directory("a/b"))?;
+            fixture.root.remove_dir(fixture.directory("a/b"))?;
             let alone = ("rmdir of a group without children", fixture.rmdir("a"));
             Ok(refused(alone, ("with one", with_child), Errno::BUSY))
         },
@@ -133,8 +133,7 @@ pub(super) const CASES: &[Case] = &[
             fixture.write("a", "cgroup.kill", "1")?;
             let populated = || fixture.keyed("a", "cgroup.events", "populated");
             let empty = fixture.wait_for(2.0, || Ok(populated()? == 0))?;
-            let left =
-                fixture.tree().processes("a/b")?.len() + fixture.tree().processes("a")?.len();
+            let left = fixture.tree.processes("a/b")?.len() + fixture.tree.processes("a")?.len();
             let ended = above.ended_within(fixture.time(1.0)).is_some();
             Ok(judge_kill(empty && ended, left, sibling.answers()?))
         },

@@ -88,7 +88,7 @@ pub(super) const CASES: &[Case] = &[
 /// The first RDMA device.
 fn device(fixture: &Fixture) -> Result<String, Stop> {
     const DEVICES: &str = "/sys/class/infiniband";
-    let names = fixture.root().list(DEVICES).unwrap_or_default();
+    let names = fixture.root.list(DEVICES).unwrap_or_default();
     names.into_iter().min().ok_or_else(|| {
         Stop::not_available(format!(
             "no RDMA device in {DEVICES}; `rdma link add rxe0 type rxe netdev DEVICE` makes one of a \
@@ -116,10 +116,10 @@ fn judge_no_objects(text: &str) -> Outcome {
 
 /// The resource names in misc.capacity of the root, or the reason why there are none.
 fn resources(fixture: &Fixture) -> Result<Vec<String>, Stop> {
-    let Some(mount) = fixture.tree().mount("misc") else {
+    let Some(mount) = fixture.tree.mount("misc") else {
         return Err(Stop::not_available("no hierarchy has the controller misc"));
     };
-    let names = names(&fixture.root().read(mount.join("misc.capacity"))?);
+    let names = names(&fixture.root.read(mount.join("misc.capacity"))?);
     if names.is_empty() {
         let why = "misc.capacity is empty: this machine has none of its resources (AMD SEV, \
                    Intel TDX)";

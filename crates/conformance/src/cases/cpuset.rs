@@ -280,13 +280,13 @@ fn two_cpus(fixture: &Fixture) -> (u16, u16) {
 
 /// The first and the last node with memory.
 fn two_nodes(fixture: &Fixture) -> (u16, u16) {
-    let nodes = &fixture.facts().memory_nodes;
+    let nodes = &fixture.facts.memory_nodes;
     (nodes.iter().next().unwrap_or(0), nodes.iter().last().unwrap_or(0))
 }
 
 /// Creates v1 groups without the settings that [`Fixture::make`] applies.
 fn make_bare(fixture: &Fixture, groups: &[&str]) -> Result<(), Error> {
-    groups.iter().try_for_each(|group| fixture.root().make_dir(fixture.directory(group)))
+    groups.iter().try_for_each(|group| fixture.root.make_dir(fixture.directory(group)))
 }
 
 /// A probe and its two threads.
@@ -302,7 +302,7 @@ fn look(fixture: &Fixture, (_, threads): &(Running, [u32; 2])) -> Result<ThreadC
         fixture.pause(0.01)?;
         for thread in threads {
             observed.allowed.extend(affinity::allowed_cpus(*thread)?);
-            observed.ran.extend(affinity::last_cpu(fixture.root(), *thread));
+            observed.ran.extend(affinity::last_cpu(fixture.root, *thread));
         }
     }
     Ok(observed)
@@ -322,7 +322,7 @@ fn judge_bound(observed: &ThreadCpus, expected: &[u16], what: &str) -> Outcome {
 
 /// Anonymous pages of a process on this node and on all nodes.
 fn pages_on(fixture: &Fixture, probe: &Running, node: u16) -> Result<(u64, u64), Error> {
-    let text = fixture.root().read(format!("/proc/{}/numa_maps", probe.pid()))?;
+    let text = fixture.root.read(format!("/proc/{}/numa_maps", probe.pid()))?;
     Ok(anonymous_pages(&text, node))
 }
 
@@ -402,7 +402,7 @@ fn dissolve(fixture: &Fixture, group: &str, cpus: &[u16]) -> Result<(), Error> {
     let directory = fixture.directory("");
     let Some(above) = directory.parent() else { return Ok(()) };
     let is_back = || -> Result<bool, Error> {
-        let text = fixture.root().read_trimmed(above.join("cpuset.cpus.effective"))?;
+        let text = fixture.root.read_trimmed(above.join("cpuset.cpus.effective"))?;
         Ok(text.parse::<IdSet>().is_ok_and(|set| cpus.iter().all(|cpu| set.contains(*cpu))))
     };
     fixture.wait_for(2.0, is_back).map(|_| ())

@@ -162,7 +162,7 @@ fn rule(fixture: &Fixture, group: &str, lines: &[(Verb, &str)]) -> Result<(), St
         lines.iter().map(|(verb, line)| Ok((*verb, line.parse()?))).collect();
     let directory = fixture.directory(group);
     let parsed = parsed.map_err(|hint| Error::unexpected("understand", &directory, hint))?;
-    attach(fixture.root(), &directory, &parsed)
+    attach(fixture.root, &directory, &parsed)
         .map_err(|error| Stop::not_available(error.to_string()))
 }
 

@@ -69,8 +69,8 @@ struct Pool {
 /// Finds free huge pages, or allocates more for the duration of the case. The inner error is the
 /// reason why there are none.
 fn pool(fixture: &mut Fixture) -> Result<Pool, Stop> {
-    let root = fixture.root().clone();
-    let Some((kibibytes, directory)) = smallest(&root) else {
+    let root = fixture.root;
+    let Some((kibibytes, directory)) = smallest(root) else {
         return Err(Stop::not_available("this kernel has no huge pages"));
     };
     let pool = Pool { bytes: kibibytes << 10, name: size_name(kibibytes) };
@@ -84,7 +84,7 @@ fn pool(fixture: &mut Fixture) -> Result<Pool, Stop> {
     let free = available()?;
     if free < PAGES {
         let all = number("nr_hugepages")? + PAGES - free;
-        fixture.ledger().write_file(&root, &directory.join("nr_hugepages"), &all.to_string())?;
+        fixture.ledger.write_file(root, &directory.join("nr_hugepages"), &all.to_string())?;
     }
     let free = available()?;
     if free < PAGES {

@@ -54,8 +54,8 @@ fn blank(fixture: &mut Fixture) -> Result<Disk, Error> {
 /// full of data.
 fn paced(fixture: &mut Fixture, scheduler: &str, queue: &[(&str, &str)]) -> Result<Disk, Stop> {
     let size = Bytes::new(SIZE);
-    let made = match fixture.facts().null_blk.reason() {
-        Some(why) if fixture.facts().is_emulated() => {
+    let made = match fixture.facts.null_blk.reason() {
+        Some(why) if fixture.facts.is_emulated() => {
             let lacks = format!("an emulated CPU is slower than a loop disk, and {why}");
             return Err(Stop::not_available(lacks));
         }
@@ -138,7 +138,7 @@ fn watch(
 ) -> Result<Outcome, Stop> {
     fixture.pause(0.5)?;
     let pids: Vec<u32> = probes.iter().map(Running::pid).collect();
-    if pids.iter().any(|pid| process_wait_ns(fixture.root(), *pid).is_none()) {
+    if pids.iter().any(|pid| process_wait_ns(fixture.root, *pid).is_none()) {
         let lacks = "the kernel does not say how long a thread waits for a CPU (CONFIG_SCHED_INFO)";
         return Err(Stop::not_available(lacks));
     }
@@ -156,7 +156,7 @@ fn watch(
 /// requests certain to wait for the disk.
 fn awake(fixture: &Fixture, pids: &[u32]) -> Vec<u64> {
     let of = |pid: &u32| {
-        let waited = process_wait_ns(fixture.root(), *pid).unwrap_or(0);
+        let waited = process_wait_ns(fixture.root, *pid).unwrap_or(0);
         waited + process_cpu_ns(*pid).unwrap_or(0)
     };
     pids.iter().map(of).collect()

@@ -89,7 +89,7 @@ fn oom_kills(fixture: &Fixture, group: &str) -> Result<u64, Error> {
 /// What the kernel did because the machine itself was short of memory: pages that kswapd scanned, and allocations that had to reclaim. Reclaim at a
 /// group's limit is in neither on any kernel; `pgscan_direct` has it from 7.2 on at the latest (shrink_inactive_list of mm/vmscan.c).
 fn scanned_for_machine(fixture: &Fixture) -> Result<u64, Error> {
-    let text = fixture.root().read("/proc/vmstat")?;
+    let text = fixture.root.read("/proc/vmstat")?;
     Ok(reclaimed_for_machine(&text))
 }
 

@@ -31,8 +31,8 @@ fn watch(
     judge: fn(&[Window]) -> Outcome,
 ) -> Result<Outcome, Stop> {
     fixture.make_each(&["a", "b"])?;
-    let cpus: Vec<u16> = fixture.facts().cpus.online.iter().collect();
-    let (root, group) = (fixture.root(), fixture.directory("a"));
+    let cpus: Vec<u16> = fixture.facts.cpus.online.iter().collect();
+    let (root, group) = (fixture.root, fixture.directory("a"));
     let mut clock = EventCount::for_group(root, Event::TASK_CLOCK, &group, &cpus)
         .map_err(|error| Stop::not_available(error.to_string()))?;
     let probe = fixture.start_bound(where_it_spins, "spin")?;

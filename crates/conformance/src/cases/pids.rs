@@ -71,7 +71,7 @@ pub(super) const CASES: &[Case] = &[
         |fixture| {
             let mut probe = group_with_limit(fixture, "max")?;
             let (forked, _) = forks(&mut probe)?;
-            let children = fixture.tree().processes("a")?;
+            let children = fixture.tree.processes("a")?;
             for pid in children.into_iter().filter(|pid| *pid != probe.pid()) {
                 process::send(pid, Signal::KILL)?;
             }
@@ -107,7 +107,7 @@ fn group_with_limit(fixture: &Fixture, limit: &str) -> Result<Running, Error> {
 
 /// Threads of a process, as counted by /proc.
 fn threads(fixture: &Fixture, probe: &Running) -> Result<u64, Error> {
-    Ok(fixture.root().list(format!("/proc/{}/task", probe.pid()))?.len() as u64)
+    Ok(fixture.root.list(format!("/proc/{}/task", probe.pid()))?.len() as u64)
 }
 
 /// The probe itself counts as one of the allowed tasks.

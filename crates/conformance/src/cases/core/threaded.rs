@@ -23,7 +23,7 @@ pub(crate) const CASES: &[Case] = &[
         |fixture| {
             // A thread's own CPU clock compared with the count of its group.
             let (probe, threads) = apart(fixture)?;
-            let clock = || clock::thread_of_process_cpu_ns(fixture.root(), probe.pid(), threads[0]);
+            let clock = || clock::thread_of_process_cpu_ns(fixture.root, probe.pid(), threads[0]);
             if clock().is_none() {
                 let lacks = "/proc/PID/task/TID/schedstat (CONFIG_SCHED_INFO)";
                 return Err(Stop::not_available(lacks));
@@ -113,7 +113,7 @@ fn apart(fixture: &Fixture) -> Result<(Running, [u32; 2]), Error> {
 fn groups(fixture: &Fixture, probe: &Running, threads: &[u32]) -> Result<Vec<String>, Error> {
     let pid = probe.pid();
     let group = |tid: &u32| {
-        let text = fixture.root().read(format!("/proc/{pid}/task/{tid}/cgroup"))?;
+        let text = fixture.root.read(format!("/proc/{pid}/task/{tid}/cgroup"))?;
         let line = text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
         Ok(line.rsplit('/').next().unwrap_or_default().to_owned())
     };

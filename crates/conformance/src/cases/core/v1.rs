@@ -41,7 +41,7 @@ pub(crate) const CASES: &[Case] = &[
             let top = fixture.read("", "notify_on_release")?;
             let mount = fixture.hierarchies.first().map(|hierarchy| hierarchy.mount.clone());
             let agent = mount.unwrap_or_default().join("release_agent");
-            Ok(judge_release(&own, &top, &fixture.root().read_trimmed(agent)?))
+            Ok(judge_release(&own, &top, &fixture.root.read_trimmed(agent)?))
         },
     ),
     V1.case(
@@ -54,7 +54,7 @@ pub(crate) const CASES: &[Case] = &[
 
 /// Number of threads of a process listed in a group's `tasks`.
 fn tasks(fixture: &Fixture, group: &str, probe: &Running) -> Result<usize, Error> {
-    let threads = fixture.root().list(format!("/proc/{}/task", probe.pid()))?;
+    let threads = fixture.root.list(format!("/proc/{}/task", probe.pid()))?;
     let text = fixture.read(group, "tasks")?;
     Ok(text.lines().filter(|line| threads.iter().any(|thread| thread == line)).count())
 }

@@ -76,7 +76,7 @@ pub(crate) const CASES: &[Case] = &[
         "With nsdelegate, a process in a cgroup namespace cannot write to the limits of the \
          namespace's root (EPERM) and cannot leave it (ENOENT).",
         |fixture| {
-            if !is_boundary(&fixture.root().mount_table()?) {
+            if !is_boundary(&fixture.root.mount_table()?) {
                 return Err(Stop::not_available("cgroup2 is mounted without nsdelegate"));
             }
             fixture.make_each(&["a", "a/b", "other"])?;
@@ -119,13 +119,13 @@ pub(crate) const CASES: &[Case] = &[
 const TRIGGER: &str = "some 100000 2000000";
 
 fn events(fixture: &Fixture) -> Result<WakeFile, Error> {
-    WakeFile::open(fixture.root(), &fixture.directory("a").join("cgroup.events"))
+    WakeFile::open(fixture.root, &fixture.directory("a").join("cgroup.events"))
 }
 
 /// Makes group `a` with the trigger.
 fn trigger(fixture: &Fixture) -> Result<WakeFile, Error> {
     fixture.make("a")?;
-    WakeFile::trigger(fixture.root(), &fixture.directory("a").join("cpu.pressure"), TRIGGER)
+    WakeFile::trigger(fixture.root, &fixture.directory("a").join("cpu.pressure"), TRIGGER)
 }
 
 /// Stall time so far, in microseconds.

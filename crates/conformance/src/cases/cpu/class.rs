@@ -84,7 +84,7 @@ pub(crate) const TASKS: &[Case] = &[
             fixture.make("a")?;
             fixture.write("a", "cpu.uclamp.max", "25.00")?;
             let probe = fixture.start("a", "spin")?;
-            let text = fixture.root().read(format!("/proc/{}/sched", probe.pid()))?;
+            let text = fixture.root.read(format!("/proc/{}/sched", probe.pid()))?;
             let mut lines = text.lines().filter_map(|line| line.split_once(':'));
             let value = lines
                 .find(|(name, _)| name.trim() == "effective uclamp.max")

@@ -181,7 +181,7 @@ fn storm_s(storms: &[(Running, u32)]) -> Result<f64, Error> {
 
 /// Tasks of the whole machine that can run at this moment (proc(5), /proc/loadavg).
 fn others(fixture: &Fixture) -> f64 {
-    let text = fixture.root().read("/proc/loadavg").unwrap_or_default();
+    let text = fixture.root.read("/proc/loadavg").unwrap_or_default();
     let running = text.split_whitespace().nth(3).and_then(|word| word.split('/').next());
     running.and_then(|count| count.parse().ok()).unwrap_or(0.0)
 }

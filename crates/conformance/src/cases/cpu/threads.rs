@@ -132,14 +132,13 @@ fn on_one_cpu(fixture: &Fixture, groups: [(u64, u32); 2]) -> Vec<Contender> {
 }
 
 fn set_mode(fixture: &mut Fixture, mode: WeightMode) -> Result<(), Error> {
-    let root = fixture.root().clone();
-    fixture.ledger().write_file(&root, Path::new(WEIGHT_MODE_FILE), mode.name())
+    fixture.ledger.write_file(fixture.root, Path::new(WEIGHT_MODE_FILE), mode.name())
 }
 
 /// The mode as it is now: a case may have set it.
 fn running(fixture: &Fixture) -> WeightMode {
-    let read = assay_host::weight_mode(fixture.root());
-    WeightMode::of_host(Some(&read), &fixture.facts().kernel).0
+    let read = assay_host::weight_mode(fixture.root);
+    WeightMode::of_host(Some(&read), &fixture.facts.kernel).0
 }
 
 fn divide(mode: WeightMode, fixture: &Fixture, groups: &[Contender]) -> Vec<f64> {

@@ -260,14 +260,13 @@ fn judge_buffered(held: f64, free: f64) -> Outcome {
 
 /// A disk made by this layer, and the one below it.
 fn stacked(fixture: &mut Fixture, layer: Layer) -> Result<[Disk; 2], Stop> {
-    let root = fixture.root().clone();
-    if let Some(why) = layer.lacking(&root) {
+    if let Some(why) = layer.lacking(fixture.root) {
         return Err(Stop::not_available(why));
     }
     let below = fixture.blank_disk(SIZE)?;
     // The kernel takes no array with the whole name of the case's groups.
     let name = std::process::id().to_string();
-    let node = fixture.ledger().stack_disk(&root, layer, &name, &below.name)?;
+    let node = fixture.ledger.stack_disk(fixture.root, layer, &name, &below.name)?;
     Ok([Disk::at(&node)?, Disk::at(&below.node)?])
 }
 

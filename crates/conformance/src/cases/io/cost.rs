@@ -55,12 +55,12 @@ pub(super) fn configure(
     enable: bool,
     model: &str,
 ) -> Result<(), Stop> {
-    let Some(mount) = fixture.tree().mount("io").map(Path::to_owned) else {
+    let Some(mount) = fixture.tree.mount("io").map(Path::to_owned) else {
         return Err(Stop::not_available("no hierarchy has the controller io"));
     };
-    let (root, numbers) = (fixture.root().clone(), disk.numbers);
+    let (root, numbers) = (fixture.root, disk.numbers);
     let mut write = |file: &str, value: String, inverse: String| -> Result<(), Error> {
-        fixture.ledger().write_with_inverse(&root, &mount.join(file), &value, &inverse)
+        fixture.ledger.write_with_inverse(root, &mount.join(file), &value, &inverse)
     };
     let on = format!("{numbers} enable={} ctrl=user min=100.00 max=100.00", u8::from(enable));
     write("io.cost.qos", on, format!("{numbers} enable=0"))?;

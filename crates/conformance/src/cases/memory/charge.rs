@@ -68,7 +68,7 @@ pub(crate) const CASES: &[Case] = &[
             probe.ask("drop")?;
             let path = fixture.directory("a").join("memory.peak");
             // Any text that is written resets it.
-            let mut own = WakeFile::trigger(fixture.root(), &path, "reset")?;
+            let mut own = WakeFile::trigger(fixture.root, &path, "reset")?;
             touch(&mut probe, 8 * MIB)?;
             let since = own.read()?.trim().parse().unwrap_or(0);
             Ok(judge_reset(since, fixture.number("a", "memory.peak")?))
@@ -124,7 +124,7 @@ pub(crate) const CASES: &[Case] = &[
     V2.case("events-wake-a-poller", "A change of memory.events wakes its pollers.", |fixture| {
         limited(fixture, "a", 32 * MIB)?;
         let path = fixture.directory("a").join("memory.events");
-        let mut events = WakeFile::open(fixture.root(), &path)?;
+        let mut events = WakeFile::open(fixture.root, &path)?;
         // Changes before the first read are not notified.
         events.read()?;
         let what = "memory.events, limit reached";
@@ -138,7 +138,7 @@ pub(crate) const CASES: &[Case] = &[
             fixture.make("a")?;
             let (group, threshold) = (fixture.directory("a"), (24 * MIB).to_string());
             let file = "memory.usage_in_bytes";
-            let event = MemoryEvent::register(fixture.root(), &group, file, &threshold)?;
+            let event = MemoryEvent::register(fixture.root, &group, file, &threshold)?;
             let what = "a threshold of 24 MiB, 8 and then 40 MiB used";
             Ok(woken(fixture, what, 32 * MIB, |limit| event.wait(limit))?)
         },
@@ -149,7 +149,7 @@ pub(crate) const CASES: &[Case] = &[
         |fixture| {
             limited(fixture, "a", 32 * MIB)?;
             let group = fixture.directory("a");
-            let event = MemoryEvent::register(fixture.root(), &group, "memory.oom_control", "")?;
+            let event = MemoryEvent::register(fixture.root, &group, "memory.oom_control", "")?;
             let what = "memory.oom_control, out of memory";
             Ok(woken(fixture, what, 64 * MIB, |limit| event.wait(limit))?)
         },

@@ -152,7 +152,7 @@ fn press(
 
 /// Memory that can still be had, by the kernel's estimate.
 fn available(fixture: &Fixture) -> Result<u64, Stop> {
-    let text = fixture.root().read("/proc/meminfo")?;
+    let text = fixture.root.read("/proc/meminfo")?;
     Ok(kibibytes(&text, "MemAvailable").unwrap_or(0))
 }
 

@@ -67,7 +67,7 @@ pub(crate) const CASES: &[Case] = &[
         |fixture| {
             let hog = swapped(fixture, 128 * MIB)?;
             // Free swap space of the host.
-            let text = fixture.root().read("/proc/meminfo")?;
+            let text = fixture.root.read("/proc/meminfo")?;
             Ok(judge_rest(&hog, kibibytes(&text, "SwapFree").unwrap_or(0)))
         },
     ),
@@ -89,11 +89,10 @@ pub(crate) const CASES: &[Case] = &[
         "With memory.zswap.max 0 no memory of a group is kept compressed.",
         |fixture| {
             let switch = Path::new("/sys/module/zswap/parameters/enabled");
-            let root = fixture.root().clone();
-            if !root.exists(switch) {
+            if !fixture.root.exists(switch) {
                 return Err(Stop::not_available("zswap is not built into this kernel"));
             }
-            if let Err(error) = fixture.ledger().write_file(&root, switch, "Y") {
+            if let Err(error) = fixture.ledger.write_file(fixture.root, switch, "Y") {
                 return Err(Stop::not_available(format!("zswap cannot be enabled: {error}")));
             }
             let (free, none) = (zswapped(fixture, "free", "max")?, zswapped(fixture, "none", "0")?);
