@@ -28,6 +28,7 @@ pub(crate) fn memory_high(request: u64, most: u64, factor: f64, page: u64) -> Op
 
 #[cfg(test)]
 mod tests {
+    use super::super::runtime::Formula;
     use super::*;
 
     const MIB: u64 = 1 << 20;
@@ -39,7 +40,7 @@ mod tests {
         {
             assert_eq!(shares(milli), expected);
         }
-        let cpus = [0, 1, 2, 4, 8, 16, 64].map(|cpus| weight(cpus * 1000));
+        let cpus = [0, 1, 2, 4, 8, 16, 64].map(|cpus| Formula::Linear.weight(shares(cpus * 1000)));
         assert_eq!(cpus, [1, 39, 79, 157, 313, 625, 2500]);
         assert_eq!(
             [0, 5, 500].map(|milli| quota(milli, 100_000)),
