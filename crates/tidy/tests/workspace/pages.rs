@@ -6,10 +6,9 @@ use crate::tree::{files, root, shown};
 const MOST: usize = 1_300;
 
 /// Pages that may be longer, with their words: what is complete by its nature. A page that has become shorter gets a lower number.
-const LONGER: [(&str, usize); 14] = [
+const LONGER: [(&str, usize); 12] = [
     ("ARCHITECTURE.md", 1_900),
-    ("docs/checks.md", 3_500),
-    ("docs/cli.md", 1_700),
+    ("docs/checks.md", 2_300),
     ("docs/judging.md", 2_200),
     ("docs/reference/audit-rules.md", 2_000),
     ("docs/reference/causes.md", 2_700),
@@ -18,13 +17,12 @@ const LONGER: [(&str, usize); 14] = [
     ("docs/reference/sources.md", 1_800),
     ("docs/reference/sources-of-statements.md", 1_900),
     ("docs/results/conformance.md", 1_600),
-    ("docs/safety.md", 2_700),
-    ("docs/studies.md", 1_500),
-    ("docs/study-file.md", 2_800),
+    ("docs/safety.md", 1_900),
+    ("docs/study-file.md", 2_300),
 ];
 
 /// Of all pages.
-const ALL: usize = 70_500;
+const ALL: usize = 62_500;
 
 #[test]
 fn pages_stay_short() {
