@@ -3,8 +3,6 @@
 use assay_judge::trial_numbers::TrialNumber;
 use assay_terms::{Direction, Measure};
 
-use crate::metric_words::{DATA, FAILURES, WORK};
-
 /// Direction of a number of a trial. A share has none: what one group gains another loses.
 pub(super) fn direction(number: &TrialNumber) -> Direction {
     let name = number.measure.as_str();
@@ -51,6 +49,19 @@ fn of_metric(name: &str) -> Direction {
 fn is_work(word: &str) -> bool {
     [&RATES[..], &DATA, &WORK].iter().any(|units| units.contains(&word))
 }
+
+// Words in the names of workload metrics, from which their direction and their kind follow.
+
+/// Units of data that are counted.
+pub(super) const DATA: [&str; 7] = ["bytes", "kb", "mb", "gb", "kib", "mib", "gib"];
+
+/// What is counted as work.
+pub(super) const WORK: [&str; 7] =
+    ["ios", "ops", "requests", "operations", "transactions", "packets", "messages"];
+
+/// What should not happen, as it is counted.
+pub(super) const FAILURES: [&str; 7] =
+    ["errors", "drops", "dropped", "timeouts", "faults", "failed", "failures"];
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use assay_judge::trial_numbers::TrialNumber;
 use assay_run_folder::TrialRecord;
 
-use crate::metric_words::{DATA, FAILURES, WORK};
+use crate::direction::{DATA, FAILURES, WORK};
 
 /// Last words of the names of totals, beside data, work and failures.
 const COUNTED: [&str; 4] = ["events", "iterations", "count", "total"];

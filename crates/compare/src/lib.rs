@@ -11,7 +11,6 @@ mod equivalence;
 mod length;
 mod levels;
 mod matching;
-mod metric_words;
 mod pairs;
 mod promises;
 mod ratio;

@@ -29,8 +29,10 @@ use assay_terms::{Measure, Side};
 use assay_verdict::wording::{count, some_of};
 use assay_verdict::{Cause, Check};
 
+use crate::bfq_request_cap::{self, Cap};
 use crate::cpus::Shared;
 use crate::expected;
+use crate::queue::Queue;
 use crate::repeat::Repeat;
 
 pub use command::{Disturbances, OnOneCpu, validity};
@@ -341,6 +343,13 @@ impl Evidence<'_> {
             }
         };
         (got.is_finite() && promised > 0.0).then(|| (got / promised, promise.within))
+    }
+
+    /// What BFQ lets each group of a queue hold, by these shares; nothing under another scheduler.
+    pub(crate) fn bfq_caps(&self, queue: &Queue, shares: Option<Vec<f64>>) -> Vec<Cap> {
+        let pool = queue.nr_requests.filter(|_| queue.scheduler.as_deref() == Some("bfq"));
+        let Some((pool, shares)) = pool.zip(shares) else { return Vec::new() };
+        bfq_request_cap::group_caps(self.trial, self.groups.iter().copied().zip(shares), pool)
     }
 
     /// The CPUs that the measured groups share.

@@ -12,7 +12,7 @@ use crate::checks::{Evidence, Finding, Scope};
 use crate::cpus::Shared;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
-use crate::{bfq_request_cap, expected, throttle};
+use crate::{expected, throttle};
 
 /// All facts of a trial that concern one of its promises.
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Fact> {
@@ -99,7 +99,7 @@ fn pool(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
             None => "how many are outstanding is unknown".to_owned(),
         };
         parts.push(format!("{}: {pool} requests, {demand}", queue.device));
-        parts.extend(capped(evidence, repeat, &queue, pool));
+        parts.extend(capped(evidence, repeat, &queue));
     }
     match parts.is_empty() {
         true => Finding::unverified("`nr_requests` was not recorded"),
@@ -108,18 +108,9 @@ fn pool(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 }
 
 /// Groups that BFQ caps below their demand.
-fn capped(
-    evidence: &Evidence<'_>,
-    repeat: &Repeat<'_>,
-    queue: &Queue,
-    pool: f64,
-) -> Option<String> {
-    if queue.scheduler.as_deref() != Some("bfq") {
-        return None;
-    }
-    let shares = evidence.io_shares(repeat)?;
-    let groups = evidence.groups.iter().copied().zip(shares);
-    let each: Vec<String> = bfq_request_cap::group_caps(evidence.trial, groups, pool)
+fn capped(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Option<String> {
+    let each: Vec<String> = evidence
+        .bfq_caps(queue, evidence.io_shares(repeat))
         .iter()
         .filter(|cap| cap.binds())
         .map(|cap| {

@@ -1,23 +1,21 @@
 //! The measures of one trial to be compared, repeat by repeat.
 
-mod levels;
-mod placed;
-
 use std::f64::consts::LN_2;
 
-use assay_run_folder::{Manifest, RelationRecord};
+use assay_run_folder::{Manifest, PlacementRecord, PromiseRecord, RelationRecord};
+use assay_stats::Grid;
 use assay_stats::resolution::Resolution;
 use assay_stats::start::Quantity as Estimand;
-use assay_terms::Measure;
+use assay_terms::{Measure, PlacementMeasure};
 use assay_verdict::wording::together;
 
 use crate::Samples;
 use crate::checks::Scope;
 use crate::metric::{self, Metric, Values};
+use crate::placement::{self, Counted};
 use crate::repeat::Repeat;
 use crate::subject::{PLAIN, Subject};
 use crate::trial_value::measures_of_run;
-use levels::{Levels, levels};
 
 /// Measures of every comparison, in addition to those with a promise.
 const ALWAYS: [Measure; 4] =
@@ -97,7 +95,7 @@ pub fn of_trial(
         found.extend(of_samples(&subject, measure, promised(measure.name())));
     }
     for promise in &trial.promises {
-        found.extend(placed::numbers(&subject, promise));
+        found.extend(placed_numbers(&subject, promise));
     }
     for name in metric::comparable(trial) {
         if let Some(metric) = Metric::parse(&name) {
@@ -264,4 +262,158 @@ fn means(name: &str, values: &Values) -> Vec<RepeatLog> {
         ..RepeatLog::exact(repeat, log)
     })
     .collect()
+}
+
+// Shares and rates of the groups, repeat by repeat, and how finely they are counted.
+
+/// Bytes of a page, in which memory is counted, and of the smallest usual request.
+const PAGE: f64 = 4096.0;
+
+/// The shares or rates of one repeat.
+struct Level {
+    repeat: usize,
+    of_groups: Vec<f64>,
+    /// What is counted at once, of each group: less does not show.
+    units: Vec<f64>,
+}
+
+impl Level {
+    fn log(&self, group: usize) -> RepeatLog {
+        self.at_least(group, 0.0)
+    }
+
+    /// The same with one unit in place of less.
+    fn at_least_a_unit(&self, group: usize) -> RepeatLog {
+        self.at_least(group, self.units[group])
+    }
+
+    fn at_least(&self, group: usize, least: f64) -> RepeatLog {
+        let value = self.of_groups[group].max(least);
+        let grain = (self.units[group] / value).ln_1p();
+        RepeatLog { grain, ..RepeatLog::exact(self.repeat, value.ln()) }
+    }
+}
+
+/// Those of all repeats.
+struct Levels {
+    counted: Vec<Level>,
+    left_out: Vec<Level>,
+}
+
+impl Levels {
+    /// The numbers of one group.
+    fn of_group(&self, group: usize) -> Result<Vec<RepeatLog>, String> {
+        let of = |level: &Level| match level.of_groups[group] > 0.0 {
+            true => Ok(level.log(group)),
+            false => Err(format!("it is zero in repeat {}, so there is no ratio", level.repeat)),
+        };
+        self.counted.iter().map(of).collect()
+    }
+}
+
+/// The shares or rates of all groups, or of all `together`, in every repeat.
+fn levels(
+    subject: &Subject<'_>,
+    measure: Measure,
+    relation: &RelationRecord,
+    estimand: Estimand,
+    together: bool,
+) -> Result<Levels, String> {
+    subject.passes(|scope| scope.concerns(measure, relation))?;
+    if subject.repeats.is_empty() {
+        return Err("no repeat can be judged".to_owned());
+    }
+    let of = |repeat: &Repeat<'_>| {
+        let grid: Grid = repeat.resampled(measure, &subject.groups)?;
+        let grid = if together { grid.together() } else { grid };
+        let units = units(repeat, measure, &subject.groups, &grid);
+        let whole = estimand.whole(&grid);
+        if whole <= 0.0 {
+            return Err(format!(
+                "the measured groups have a total of zero in repeat {}",
+                repeat.number
+            ));
+        }
+        Ok(Level {
+            repeat: repeat.number,
+            of_groups: grid.totals().iter().map(|total| total / whole).collect(),
+            units: units.iter().map(|unit| unit / whole).collect(),
+        })
+    };
+    Ok(Levels {
+        counted: subject.repeats.iter().map(of).collect::<Result<_, String>>()?,
+        left_out: subject.left_out_with_samples().filter_map(|repeat| of(repeat).ok()).collect(),
+    })
+}
+
+/// What is counted at once, of each column of a grid: a request, a page, and of CPU time a microsecond
+/// (`usage_usec` of cpu.stat, Documentation/admin-guide/cgroup-v2.rst).
+fn units(repeat: &Repeat<'_>, measure: Measure, groups: &[&str], grid: &Grid) -> Vec<f64> {
+    let unit = match measure {
+        Measure::IoBytes => return bytes_of_requests(repeat, groups, grid),
+        Measure::IoIos | Measure::MemoryRefaults => 1.0,
+        Measure::CpuTime => 1e-6,
+        // The grid holds the area below the amount.
+        Measure::MemoryCurrent | Measure::MemoryDirty => PAGE * grid.seconds(),
+    };
+    vec![unit; grid.width]
+}
+
+/// Mean bytes of a request, of each column of a grid of bytes.
+fn bytes_of_requests(repeat: &Repeat<'_>, groups: &[&str], bytes: &Grid) -> Vec<f64> {
+    let Ok(requests) = repeat.resampled(Measure::IoIos, groups) else {
+        return vec![PAGE; bytes.width];
+    };
+    let requests = if requests.width == bytes.width { requests } else { requests.together() };
+    let mean = |bytes: f64, requests: f64| (requests > 0.0).then(|| bytes / requests);
+    let of_all = mean(bytes.totals().iter().sum(), requests.totals().iter().sum());
+    let each = bytes.totals().iter().zip(requests.totals());
+    each.map(|(bytes, requests)| mean(*bytes, *requests).or(of_all).unwrap_or(PAGE)).collect()
+}
+
+// The part of threads and pages that was in place, repeat by repeat.
+
+/// One number for every workload with a placement, if that is what is promised.
+fn placed_numbers(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<TrialNumber> {
+    let what = PlacementMeasure::parse(&promise.measure);
+    let Some(what) = what.filter(|_| promise.is == RelationRecord::Placed) else {
+        return Vec::new();
+    };
+    let placed = subject.trial.placements.iter();
+    let measured = placed.filter(|asked| subject.groups.contains(&asked.group.as_str()));
+    measured.map(|asked| placed_number(subject, &promise.measure, (what, asked))).collect()
+}
+
+fn placed_number(
+    subject: &Subject<'_>,
+    name: &str,
+    of: (PlacementMeasure, &PlacementRecord),
+) -> TrialNumber {
+    let logs = |repeats: &[Repeat<'_>]| -> Result<Vec<RepeatLog>, String> {
+        let (_, counted) = placement::counted(subject, of, repeats)?;
+        let each = repeats.iter().zip(&counted);
+        Ok(each.map(|(repeat, counted)| log_of_part(repeat.number, counted)).collect())
+    };
+    let counted = match &subject.repeats[..] {
+        [] => Err("no repeat can be judged".to_owned()),
+        repeats => subject.passes(|scope| scope == Scope::All).and_then(|()| logs(repeats)),
+    };
+    let left_out = subject.left_out_with_samples();
+    let left_out = left_out.filter_map(|repeat| logs(std::slice::from_ref(repeat)).ok());
+    TrialNumber {
+        found: counted,
+        left_out: left_out.flatten().collect(),
+        ..blank(name, "in_place", Some(&of.1.workload), true)
+    }
+}
+
+/// As in the verdict the part is rounded to a grain, now up and now down (docs/judging.md, Placement);
+/// less than a grain may be one.
+fn log_of_part(repeat: usize, counted: &Counted) -> RepeatLog {
+    let part = counted.held / counted.of;
+    if part < counted.grain {
+        return RepeatLog { grain: LN_2, ..RepeatLog::exact(repeat, counted.grain.ln()) };
+    }
+    let least_error = counted.grain / 12.0_f64.sqrt() / part;
+    RepeatLog { least_error, ..RepeatLog::exact(repeat, part.ln()) }
 }

@@ -4,7 +4,7 @@ use assay_run_folder::Levels;
 use assay_stats::Interval;
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::Verdict;
+use crate::judgement::Verdict;
 
 /// Result of comparing two sides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use assay_facts::Available;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::verdict::Verdict;
+use crate::judgement::Verdict;
 
 /// Combined result of the hosts of a fleet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

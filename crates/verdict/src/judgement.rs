@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::Guest;
+use assay_run_folder::{Guest, Levels};
 use assay_stats::Interval;
 use assay_stats::rule::Starts;
 use assay_stats::spans::WorstSpan;
 use assay_terms::{RelationKind, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::cross_trial::{ComparisonJudgement, ReferenceJudgement};
-use crate::proof::Proof;
-use crate::verdict::Verdict;
 
 /// `verdict.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -310,4 +306,255 @@ pub struct Cause {
     /// Strength of a suspicion; absent where the cause is proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strength: Option<Strength>,
+}
+
+// The four verdicts.
+
+/// Verdict on a promise, a trial or a study.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// All bounds lie within the margin.
+    Kept,
+    /// The bounds of some group lie outside the margin.
+    Broken,
+    /// More starts are needed to tell.
+    Undecided,
+    /// The run could not have shown it.
+    #[default]
+    Void,
+}
+
+impl Verdict {
+    /// The worst of many: broken, void, undecided, kept, in that order; void without any.
+    #[must_use]
+    pub fn worst(verdicts: impl IntoIterator<Item = Self>) -> Self {
+        let rank = |verdict: &Self| match verdict {
+            Self::Kept => 0,
+            Self::Undecided => 1,
+            Self::Void => 2,
+            Self::Broken => 3,
+        };
+        verdicts.into_iter().max_by_key(rank).unwrap_or(Self::Void)
+    }
+
+    /// Its word in verdict.json.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Broken => "broken",
+            Self::Undecided => "undecided",
+            Self::Void => "void",
+        }
+    }
+}
+
+// What the kernel's own events say about a cause.
+
+/// What events in the kernel say about a cause of a broken or void promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProofState {
+    /// It was seen, and explains direction and size of the errors.
+    Proven,
+    /// It was seen, but explains the errors in part only, or in some repeats only.
+    Contributes,
+    /// It was measured to be absent, or far too small.
+    Excluded,
+}
+
+impl ProofState {
+    /// Its word in verdict.json.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::Contributes => "contributes",
+            Self::Excluded => "excluded",
+        }
+    }
+}
+
+/// What events in the kernel say about one cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The cause's code.
+    pub code: String,
+    /// The result over all repeats that were examined.
+    pub state: ProofState,
+    /// Repeats that agree with it.
+    pub repeats: usize,
+    /// Repeats examined: those that broke the promise, or all of a void one.
+    pub of: usize,
+    /// The evidence, with figures.
+    pub evidence: String,
+}
+
+// Whether what a command measured counts, as a document: `validity` in the report of `assay exec --judge`.
+
+/// Whether a command had its machine to itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Soundness {
+    /// Nothing from outside disturbed it beyond the margin.
+    Valid,
+    /// Something did, or nothing could have shown it: its numbers prove nothing.
+    Void,
+}
+
+/// The answer for one command, with what it rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Validity {
+    /// The answer: void if a check failed.
+    pub verdict: Soundness,
+    /// The largest part of the CPUs that others may have taken.
+    pub within: f64,
+    /// Every check with its evidence.
+    pub checks: Vec<Check>,
+}
+
+impl Validity {
+    /// The answer that follows from the checks.
+    #[must_use]
+    pub fn new(within: f64, checks: Vec<Check>) -> Self {
+        let valid = checks.iter().all(|check| check.ok);
+        Self { verdict: if valid { Soundness::Valid } else { Soundness::Void }, within, checks }
+    }
+
+    /// Whether nothing disturbed the command.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.verdict == Soundness::Valid
+    }
+}
+
+// Why a run has no verdict.
+
+/// The end of a run for the program that started it (`assay run --errors-json`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunErrors {
+    /// Version of this format.
+    pub schema: u32,
+    /// The exit code (docs/cli.md).
+    pub code: i32,
+    /// Every error, in the order in which they occurred; each may have a hint on a line of its own.
+    pub errors: Vec<String>,
+}
+
+impl RunErrors {
+    /// The version of this format.
+    pub const SCHEMA: u32 = 1;
+}
+
+// The parts of `verdict.json` about promises across trials and about references. Field names are a
+// contract with users' scripts.
+
+/// One promise across trials, under one combination of the factors held constant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonJudgement {
+    /// The measure.
+    pub measure: String,
+    /// The one group that counts; absent for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The relation: `ratio`, `equal`.
+    pub is: String,
+    /// The factors whose levels are compared.
+    pub over: Vec<String>,
+    /// The levels of all other factors.
+    pub held: Levels,
+    /// Lower bound of the ratio.
+    pub at_least: Option<f64>,
+    /// Upper bound of the ratio.
+    pub at_most: Option<f64>,
+    /// For `equal`: the larger is at most `1 + within` times the smaller.
+    pub within: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The reason in one sentence, with the deciding numbers.
+    pub reason: String,
+    /// For an undecided promise: repeats that would probably decide it.
+    pub needs_repeats: Option<usize>,
+    /// The measure under each level, in the order of the study file.
+    pub levels: Vec<LevelJudgement>,
+    /// Comparisons of levels.
+    pub pairs: Vec<PairJudgement>,
+}
+
+/// The measure under one level, or one combination of levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelJudgement {
+    /// The compared factors' levels.
+    pub factors: Levels,
+    /// Repeats that have a value.
+    pub repeats: usize,
+    /// Geometric mean over the repeats, in the unit of the measure.
+    pub value: Option<f64>,
+    /// Lower bound of its interval; `null` with fewer than two repeats.
+    pub low: Option<f64>,
+    /// Upper bound of its interval; `null` with fewer than two repeats.
+    pub high: Option<f64>,
+    /// Why there is no value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_available: Option<String>,
+}
+
+/// One level against another, repeat by repeat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairJudgement {
+    /// Levels of the numerator.
+    pub of: Levels,
+    /// Levels of the denominator.
+    pub to: Levels,
+    /// Repeats that both sides have.
+    pub repeats: usize,
+    /// Geometric mean of the ratios.
+    pub ratio: Option<f64>,
+    /// Lower bound of its interval; `null` with fewer than two repeats.
+    pub low: Option<f64>,
+    /// Upper bound of its interval; `null` with fewer than two repeats.
+    pub high: Option<f64>,
+    /// This pair's own verdict.
+    pub verdict: Verdict,
+}
+
+/// A published number next to our measurement. Never judged: it comes from another machine, kernel
+/// and time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceJudgement {
+    /// What it is.
+    pub what: String,
+    /// The published number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// Its source.
+    pub source: String,
+    /// Our measure next to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<String>,
+    /// The one group that counts; absent for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The levels of our factors to which it applies.
+    pub under: Levels,
+    /// The levels that our number is divided by; absent where it is not a ratio.
+    #[serde(default, skip_serializing_if = "Levels::is_empty")]
+    pub to: Levels,
+    /// Our numbers, one for each trial with these levels.
+    pub ours: Vec<LevelJudgement>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_failed_check_makes_it_void() {
+        let check = |ok| Check { check: "swap".to_owned(), ok, evidence: String::new() };
+        assert!(Validity::new(0.05, vec![check(true)]).is_valid());
+        let void = Validity::new(0.05, vec![check(true), check(false)]);
+        assert_eq!(serde_json::to_value(&void).unwrap()["verdict"], "void");
+    }
 }

@@ -7,14 +7,9 @@
 
 pub mod causes;
 mod comparison;
-mod cross_trial;
-mod failure;
 mod fleet;
 mod judgement;
 mod passport;
-mod proof;
-mod validity;
-mod verdict;
 pub mod wording;
 
 pub use assay_stats::Interval;
@@ -23,17 +18,13 @@ pub use comparison::{
     ComparedRun, Equivalence, Estimated, MeasureComparison, PromiseChange, PromiseState,
     RunComparison, RunDifference, TrialComparison,
 };
-pub use cross_trial::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
-pub use failure::RunErrors;
 pub use fleet::{
     Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetPromise,
     FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
 };
 pub use judgement::{
-    Cause, Check, Fact, Figure, GroupJudgement, Judgement, Observation, PromiseJudgement,
-    SpansJudgement, Strength, TrialJudgement, WorkloadMetrics,
+    Cause, Check, ComparisonJudgement, Fact, Figure, GroupJudgement, Judgement, LevelJudgement,
+    Observation, PairJudgement, PromiseJudgement, Proof, ProofState, ReferenceJudgement, RunErrors,
+    Soundness, SpansJudgement, Strength, TrialJudgement, Validity, Verdict, WorkloadMetrics,
 };
 pub use passport::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
-pub use proof::{Proof, ProofState};
-pub use validity::{Soundness, Validity};
-pub use verdict::Verdict;

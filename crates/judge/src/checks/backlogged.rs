@@ -9,7 +9,7 @@ use assay_run_folder::WorkloadResult;
 use assay_verdict::wording::{percent, some_of};
 
 use super::{Evidence, Finding, Rule, Scope, held_back, wanted};
-use crate::bfq_request_cap::{self, Cap};
+use crate::bfq_request_cap::Cap;
 use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
 
@@ -56,14 +56,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 /// disk all the time ([`wanted`]). That is how shares break, not a reason to doubt the measurement.
 fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Option<String> {
     let (pool, demand) = (queue.nr_requests?, queue.outstanding?);
-    let capped = || {
-        let shares = evidence.io_shares(repeat)?;
-        let groups = evidence.groups.iter().copied().zip(shares);
-        let bound =
-            bfq_request_cap::group_caps(evidence.trial, groups, pool).iter().any(Cap::binds);
-        (bound && queue.scheduler.as_deref() == Some("bfq")).then_some(())
-    };
-    let is_capped = capped().is_some();
+    let is_capped = evidence.bfq_caps(queue, evidence.io_shares(repeat)).iter().any(Cap::binds);
     if demand <= pool && !is_capped {
         return None;
     }

@@ -10,7 +10,6 @@ use assay_verdict::wording::{percent, some_of};
 
 use super::wanted::{ALL_THE_TIME, part_outstanding};
 use super::{Evidence, Finding, Rule, Scope};
-use crate::bfq_request_cap::{self, Cap};
 use crate::queue::{Queue, disk_of, is_measured, requests_outstanding};
 use crate::repeat::Repeat;
 use crate::sorted::Sorted;
@@ -176,12 +175,8 @@ fn has_room(evidence: &Evidence<'_>, repeat: &Repeat<'_>, group: &GroupRecord) -
         return false;
     }
     // Under BFQ weights cap a group whatever its promise.
-    let shares = || evidence.io_shares(repeat).or_else(|| evidence.divided_by(repeat, "io.weight"));
-    let capped = queue.scheduler.as_deref() == Some("bfq")
-        && shares().is_some_and(|shares| {
-            let groups = evidence.groups.iter().copied().zip(shares);
-            let mut caps = bfq_request_cap::group_caps(evidence.trial, groups, pool).into_iter();
-            caps.any(|cap: Cap| evidence.groups[cap.group] == group.name && cap.binds())
-        });
-    !capped
+    let by_weight = || evidence.divided_by(repeat, "io.weight");
+    let shares = evidence.io_shares(repeat).or_else(by_weight);
+    let mut caps = evidence.bfq_caps(&queue, shares).into_iter();
+    !caps.any(|cap| evidence.groups[cap.group] == group.name && cap.binds())
 }
