@@ -218,12 +218,7 @@ impl ValidityCheck {
     /// The proven cause, if the check failed.
     pub(crate) fn cause(&self) -> Option<Cause> {
         let (code, summary) = self.proves.filter(|_| !self.check.ok)?;
-        Some(Cause {
-            code: code.to_owned(),
-            summary: summary.to_owned(),
-            evidence: vec![self.check.evidence.clone()],
-            strength: None,
-        })
+        Some(Cause::new(code, summary, vec![self.check.evidence.clone()]))
     }
 }
 

@@ -28,9 +28,6 @@ pub(crate) struct Values {
     /// For each repeat in which every instance has a value: its number from 1, and the values in
     /// the order of the groups.
     pub(crate) rows: Vec<(usize, Vec<f64>)>,
-    /// Repeats that `rows` lacks because some value is not above 0: it has no logarithm, but it is an
-    /// observation.
-    pub(crate) zeros: Vec<(usize, Vec<f64>)>,
     /// Repeats that `rows` lacks, with the reason.
     pub(crate) left_out: Vec<String>,
 }
@@ -53,7 +50,7 @@ pub(crate) fn resolution(measure: &str) -> Resolution {
 
 impl Values {
     /// Itself where any repeat has a value.
-    fn if_any(self) -> Result<Self, String> {
+    pub(crate) fn if_any(self) -> Result<Self, String> {
         match (self.rows.is_empty(), self.left_out.is_empty()) {
             (false, _) => Ok(self),
             (true, true) => Err("no repeat can be judged".to_owned()),
@@ -61,11 +58,18 @@ impl Values {
         }
     }
 
-    /// The logarithm of the geometric mean over all instances, for each repeat.
+    /// Repeats in which some value is not above 0: it has no logarithm, but it is an observation.
+    pub(crate) fn zeros(&self) -> impl Iterator<Item = usize> {
+        self.rows.iter().filter(|(_, row)| has_zero(row)).map(|(repeat, _)| *repeat)
+    }
+
+    /// The logarithm of the geometric mean over all instances, for each repeat; minus infinity, which differs
+    /// from everything, of one with a zero.
     pub(crate) fn mean_logs(&self) -> impl Iterator<Item = (usize, f64)> {
         self.rows.iter().map(|(repeat, row)| {
             let sum: f64 = row.iter().map(|value| value.ln()).sum();
-            (*repeat, sum / row.len().max(1) as f64)
+            let mean = sum / row.len().max(1) as f64;
+            (*repeat, if has_zero(row) { f64::NEG_INFINITY } else { mean })
         })
     }
 }
@@ -77,40 +81,24 @@ impl<'m> Metric<'m> {
         Some(Self { workload, name })
     }
 
-    /// Its values in these repeats of a trial, for the groups that `counts` accepts, or why there
-    /// are none above 0.
+    /// These values without the repeats of which there is no logarithm, or why there are none.
+    pub(crate) fn above_zero(self, mut values: Values) -> Result<Values, String> {
+        let (zeros, rows): (Vec<_>, Vec<_>) =
+            values.rows.into_iter().partition(|(_, row)| has_zero(row));
+        values.rows = rows;
+        for (repeat, row) in zeros {
+            let zero = row.iter().zip(&values.groups).find(|(value, _)| **value <= 0.0);
+            values.left_out.extend(zero.map(|(value, of)| {
+                let name = self.name;
+                format!("repeat {repeat}: `{name}` of `{of}` is {value}, which has no logarithm")
+            }));
+        }
+        values.if_any()
+    }
+
+    /// Its values in these repeats of a trial, for the groups that `counts` accepts; an error if none of
+    /// them runs the workload.
     pub(crate) fn values(
-        self,
-        trial: &TrialRecord,
-        repeats: &[Repeat<'_>],
-        counts: impl Fn(&str) -> bool,
-    ) -> Result<Values, String> {
-        let mut values = self.with_zeros(trial, repeats, counts)?;
-        let zero = |(repeat, row): &(usize, Vec<f64>)| {
-            let group = row.iter().position(|value| *value <= 0.0)?;
-            let (name, of, value) = (self.name, &values.groups[group], row[group]);
-            Some(format!("repeat {repeat}: `{name}` of `{of}` is {value}, which has no logarithm"))
-        };
-        let zeros: Vec<String> = values.zeros.iter().filter_map(zero).collect();
-        values.left_out.extend(zeros);
-        values.if_any()
-    }
-
-    /// The same with zeros among the values.
-    pub(crate) fn observed(
-        self,
-        trial: &TrialRecord,
-        repeats: &[Repeat<'_>],
-        counts: impl Fn(&str) -> bool,
-    ) -> Result<Values, String> {
-        let mut values = self.with_zeros(trial, repeats, counts)?;
-        values.rows.append(&mut values.zeros);
-        values.rows.sort_by_key(|(repeat, _)| *repeat);
-        values.if_any()
-    }
-
-    /// The same with zeros apart, where all may be zero or missing.
-    pub(crate) fn with_zeros(
         self,
         trial: &TrialRecord,
         repeats: &[Repeat<'_>],
@@ -132,17 +120,13 @@ impl<'m> Metric<'m> {
         let mut values = Values {
             groups: instances.iter().map(|(group, _)| group.name.clone()).collect(),
             rows: Vec::new(),
-            zeros: Vec::new(),
             left_out: Vec::new(),
         };
         for repeat in repeats {
             let row: Result<Vec<f64>, String> =
                 instances.iter().map(|instance| self.value(repeat, *instance)).collect();
             match row {
-                Ok(row) if row.iter().all(|value| *value > 0.0) => {
-                    values.rows.push((repeat.number, row));
-                }
-                Ok(row) => values.zeros.push((repeat.number, row)),
+                Ok(row) => values.rows.push((repeat.number, row)),
                 Err(why) => values.left_out.push(format!("repeat {}: {why}", repeat.number)),
             }
         }
@@ -178,6 +162,10 @@ impl<'m> Metric<'m> {
             false => Err(format!("`{}` of `{}` is {value}", self.name, workload.name)),
         }
     }
+}
+
+fn has_zero(row: &[f64]) -> bool {
+    row.iter().any(|value| *value <= 0.0)
 }
 
 /// The workload's name in the study, without the group's path that the record prepends.

@@ -20,8 +20,10 @@ const NO_SPANS: &str = "`every` asks for spans, and a workload reports one numbe
 
 /// The numbers of a promise on `metric`.
 pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord, metric: Metric<'_>) -> Found {
-    let values = metric.observed(subject.trial, &subject.repeats, |_| true);
-    let found = values.and_then(|values| Ok((rows(promise, &values)?, values.left_out)));
+    let values = metric.values(subject.trial, &subject.repeats, |_| true);
+    let found = values
+        .and_then(Values::if_any)
+        .and_then(|values| Ok((rows(promise, &values)?, values.left_out)));
     let no_spans = promise.every.is_some().then(|| NO_SPANS.to_owned());
     let (rows, left_out) = match found {
         Ok(found) => found,
@@ -103,7 +105,7 @@ pub(crate) fn broken(
     metric: Metric<'_>,
     repeats: &[Repeat<'_>],
 ) -> Option<String> {
-    let values = metric.observed(subject.trial, repeats, |_| true).ok()?;
+    let values = metric.values(subject.trial, repeats, |_| true).and_then(Values::if_any).ok()?;
     let rows = rows(promise, &values).ok()?;
     let worst = rows.iter().max_by(|a, b| a.worst().total_cmp(&b.worst()))?;
     let off = worst.worst();

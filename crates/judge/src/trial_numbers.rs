@@ -210,42 +210,33 @@ fn of_workloads(
     let blank = blank(name, "number", None, decides);
     let of = |repeats: &[Repeat<'_>]| metric.values(subject.trial, repeats, |_| true);
     let passed = subject.passes(|scope| scope == Scope::All);
-    match passed.clone().and_then(|()| of(&subject.repeats)) {
+    let values = match passed.and_then(|()| of(&subject.repeats)) {
+        Ok(values) => values,
+        Err(why) => return TrialNumber { found: Err(why), ..blank },
+    };
+    let zeros: Vec<usize> = values.zeros().collect();
+    match metric.above_zero(values) {
         Err(why) => {
-            let zeros = passed.is_ok().then(|| only_zeros(subject, name, metric)).flatten();
-            TrialNumber { found: Err(why), with_zeros: zeros, ..blank }
+            // One event, or one a second, in place of the zeros of a metric that was nothing else.
+            let is_all = !zeros.is_empty() && zeros.len() == subject.repeats.len();
+            let one = |repeat: &usize| RepeatLog { grain: LN_2, ..RepeatLog::exact(*repeat, 0.0) };
+            let with_zeros = (is_all && metric::resolution(name) == Resolution::Unit)
+                .then(|| zeros.iter().map(one).collect());
+            TrialNumber { found: Err(why), with_zeros, ..blank }
         }
         Ok(values) => {
             let left_out = subject.left_out_with_samples();
-            let left_out = left_out.filter_map(|repeat| {
-                metric.with_zeros(subject.trial, std::slice::from_ref(repeat), |_| true).ok()
-            });
+            let left_out = left_out.filter_map(|repeat| of(std::slice::from_ref(repeat)).ok());
             TrialNumber {
                 found: Ok(means(name, &values)),
-                lacks_zeros: !values.zeros.is_empty(),
-                left_out: left_out.flat_map(|values| with_zeros(name, &values)).collect(),
+                lacks_zeros: !zeros.is_empty(),
+                left_out: left_out.flat_map(|values| means(name, &values)).collect(),
                 // An instance without a number may have been the slowest.
                 unseen: together(values.left_out.into_iter()),
                 ..blank
             }
         }
     }
-}
-
-/// Zero has no finite logarithm, and differs from everything.
-fn with_zeros(name: &str, values: &Values) -> Vec<RepeatLog> {
-    let zero = |repeat: usize| RepeatLog::exact(repeat, f64::NEG_INFINITY);
-    let zeros = values.zeros.iter().map(|(repeat, _)| zero(*repeat));
-    means(name, values).into_iter().chain(zeros).collect()
-}
-
-/// One event, or one a second, in place of the zeros of a metric that was nothing else.
-fn only_zeros(subject: &Subject<'_>, name: &str, metric: Metric<'_>) -> Option<Vec<RepeatLog>> {
-    let values = metric.with_zeros(subject.trial, &subject.repeats, |_| true).ok()?;
-    let is_all = !values.zeros.is_empty() && values.zeros.len() == subject.repeats.len();
-    let one = |repeat: usize| RepeatLog { grain: LN_2, ..RepeatLog::exact(repeat, 0.0) };
-    (is_all && metric::resolution(name) == Resolution::Unit)
-        .then(|| values.zeros.iter().map(|(repeat, _)| one(*repeat)).collect())
 }
 
 /// A mean is known as finely as the instances are on average: all may be rounded the same way.

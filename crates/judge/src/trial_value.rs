@@ -4,7 +4,7 @@ use assay_run_folder::Manifest;
 use assay_terms::Measure;
 
 use crate::checks::Scope;
-use crate::metric::Metric;
+use crate::metric::{Metric, Values};
 use crate::promise;
 use crate::repeat::Repeat;
 use crate::subject::{PLAIN, Subject};
@@ -84,7 +84,7 @@ impl ValueRequest<'_> {
         TrialValues {
             numbers,
             left_out: subject.left_out.iter().filter_map(of).flatten().collect(),
-            has_zeros: self.has_zeros(subject),
+            has_zeros: !self.zeros(subject, &subject.repeats).is_empty(),
             least: self.sampled().and_then(|measure| {
                 let seconds = subject.repeats.iter().map(Repeat::window_s).reduce(f64::min)?;
                 Some(promise::unit(measure) / seconds)
@@ -130,17 +130,13 @@ impl ValueRequest<'_> {
         }
     }
 
-    fn has_zeros(&self, subject: &Subject<'_>) -> bool {
-        !self.zeros(subject, &subject.repeats).is_empty()
-    }
-
     /// Repeats in which a metric of some instance is zero, and with it the geometric mean.
     fn zeros(&self, subject: &Subject<'_>, repeats: &[Repeat<'_>]) -> Vec<usize> {
         let metric = Metric::parse(self.measure).filter(|_| self.sampled().is_none());
-        let found = metric.and_then(|metric| {
-            metric.with_zeros(subject.trial, repeats, |group| self.counts(group)).ok()
+        let values = metric.and_then(|metric| {
+            metric.values(subject.trial, repeats, |group| self.counts(group)).ok()
         });
-        found.into_iter().flat_map(|values| values.zeros).map(|(repeat, _)| repeat).collect()
+        values.iter().flat_map(Values::zeros).collect()
     }
 
     /// Total rate of the measured groups, or the average amount held.
@@ -172,6 +168,7 @@ impl ValueRequest<'_> {
         metric: Metric<'_>,
     ) -> ValuesByRepeat {
         let values = metric.values(subject.trial, repeats, |group| self.counts(group))?;
+        let values = metric.above_zero(values)?;
         Ok(values.mean_logs().map(|(number, log)| (number, log.exp())).collect())
     }
 

@@ -294,6 +294,14 @@ pub enum Strength {
     Strong,
 }
 
+impl Cause {
+    /// A cause that is proven, or whose strength is not known yet.
+    #[must_use]
+    pub fn new(code: &str, summary: &str, evidence: Vec<String>) -> Self {
+        Self { code: code.to_owned(), summary: summary.to_owned(), evidence, strength: None }
+    }
+}
+
 /// A suspected or proven cause.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cause {

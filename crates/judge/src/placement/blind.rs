@@ -32,15 +32,9 @@ pub(crate) fn blind(subject: &Subject<'_>, measure: &str) -> Option<Cause> {
     evidence.sort();
     evidence.dedup();
     evidence.insert(0, format!("it saw {saw} of the {nodes} nodes with memory"));
-    Some(Cause {
-        code: "C-PLACE-BLIND".to_owned(),
-        summary:
-            "the program saw fewer nodes than the host has, so that its own options for nodes \
-                  placed nothing and changed nothing"
-                .to_owned(),
-        evidence,
-        strength: None,
-    })
+    let summary = "the program saw fewer nodes than the host has, so that its own options for nodes \
+                   placed nothing and changed nothing";
+    Some(Cause::new("C-PLACE-BLIND", summary, evidence))
 }
 
 /// Where its memory actually lay, by the kernel's record.

@@ -27,22 +27,17 @@ pub(super) fn find(seen: &PlacedWorkload<'_>, what: PlacementMeasure) -> Vec<Cau
         }
     }
     if causes.is_empty() {
-        causes.push(Cause {
-            code: "C-UNKNOWN".to_owned(),
-            summary: "none of the known causes fits what was recorded".to_owned(),
-            evidence: vec![
+        causes.push(Cause::new(
+            "C-UNKNOWN",
+            "none of the known causes fits what was recorded",
+            vec![
                 "examined: what threads were allowed, policies of areas, full nodes, balancing, \
                  files"
                     .to_owned(),
             ],
-            strength: None,
-        });
+        ));
     }
     causes
-}
-
-fn cause(code: &str, summary: &str, evidence: Vec<String>) -> Cause {
-    Cause { code: code.to_owned(), summary: summary.to_owned(), evidence, strength: None }
 }
 
 /// Sums of counts over all repeats.
@@ -78,13 +73,13 @@ fn affinity(seen: &PlacedWorkload<'_>) -> Option<Cause> {
     )];
     match wrong {
         0 => None,
-        _ if wrong == all => Some(cause(
+        _ if wrong == all => Some(Cause::new(
             "C-PLACE-NOT-APPLIED",
             "no thread had the CPUs that its process was started with: the program, or another \
              process, changed them",
             evidence,
         )),
-        _ => Some(cause(
+        _ => Some(Cause::new(
             "C-PLACE-TOOL",
             "some threads had other CPUs than their process was started with: the program places \
              threads itself",
@@ -100,7 +95,7 @@ fn nodes_forbidden(seen: &PlacedWorkload<'_>) -> Option<Cause> {
     let narrow = allowed
         .keys()
         .find(|text| text.parse::<NodeSet>().is_ok_and(|nodes| !asked.is_subset(&nodes)))?;
-    Some(cause(
+    Some(Cause::new(
         "C-PLACE-CPUSET",
         "the cpuset of the group leaves out nodes that the policy names",
         vec![format!("the policy names the nodes {asked}; threads were allowed `{narrow}`")],
@@ -133,9 +128,9 @@ fn policy(seen: &PlacedWorkload<'_>) -> Option<Cause> {
             true => "the program places some of its memory itself",
             false => "the program places its memory itself, whatever it was started with",
         };
-        return Some(cause("C-PLACE-TOOL", summary, evidence));
+        return Some(Cause::new("C-PLACE-TOOL", summary, evidence));
     }
-    Some(cause(
+    Some(Cause::new(
         "C-PLACE-NOT-APPLIED",
         "memory was allocated under no policy although one was set: the program, or what started \
          it, removed it",
@@ -166,7 +161,7 @@ fn read_earlier(seen: &PlacedWorkload<'_>) -> Option<Cause> {
         true => return None,
         false => vec![some_of(&lines, "; ")],
     };
-    Some(cause(
+    Some(Cause::new(
         "C-PLACE-FILES",
         "suspected: pages of files were in the page cache before the program mapped them, on the \
          node of their first reader, and no policy moves them",
@@ -187,7 +182,7 @@ fn node_full(seen: &PlacedWorkload<'_>) -> Option<Cause> {
         .map(|(node, pages)| format!("{pages} pages came from node {node} (numa_miss)"))
         .collect();
     (!lines.is_empty()).then(|| {
-        cause(
+        Cause::new(
             "C-PLACE-NODE-FULL",
             "suspected: a node was full, and its pages were allocated on another",
             lines,
@@ -203,7 +198,7 @@ fn balanced(seen: &PlacedWorkload<'_>) -> Option<Cause> {
         _ => None,
     })?;
     (moved > 0).then(|| {
-        cause(
+        Cause::new(
             "C-NUMA-BALANCING",
             "suspected: automatic NUMA balancing moved pages",
             vec![format!(

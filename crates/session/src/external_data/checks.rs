@@ -40,12 +40,7 @@ pub(super) fn all(outside: &ExternalData) -> Vec<Check> {
 /// The cause proven by a failed check.
 pub(super) fn cause(check: &Check) -> Option<Cause> {
     let (_, _, (code, summary)) = CHECKS.iter().find(|(name, ..)| *name == check.check)?;
-    (!check.ok).then(|| Cause {
-        code: (*code).to_owned(),
-        summary: (*summary).to_owned(),
-        evidence: vec![check.evidence.clone()],
-        strength: None,
-    })
+    (!check.ok).then(|| Cause::new(code, summary, vec![check.evidence.clone()]))
 }
 
 fn named(groups: &[ExternalGroup], say: impl Fn(&ExternalGroup) -> Option<String>) -> Vec<String> {
