@@ -160,38 +160,22 @@ mod tests {
             every: None,
         };
         let trial = TrialRecord {
-            factors: BTreeMap::new(),
             groups: vec![group("task1"), group("task2")],
             disks: vec![disk],
-            settings: Vec::new(),
-            placements: Vec::new(),
             promises: vec![promise],
             warm_up: WarmUpRecord::Seconds(1.0),
             at_most_s: 1.0,
-            planned_repeats: None,
-            stop: Default::default(),
             repeats: vec![repeat(), repeat()],
+            ..TrialRecord::default()
         };
+        let host = assay_host::gather(&Root::real()).unwrap();
         Manifest {
-            schema: 1,
-            assay: "0".to_owned(),
             study: "bench".to_owned(),
             title: "A model".to_owned(),
-            question: None,
-            study_text: String::new(),
-            command: Vec::new(),
-            study_choice: None,
-            started_at: "2026-01-01T00:00:00Z".to_owned(),
             seed: 1,
-            host: assay_host::gather(&Root::real()).unwrap(),
             trials: vec![trial],
-            comparisons: Vec::new(),
-            references: Vec::new(),
-            changes: Vec::new(),
             restored: Some(true),
-            ended_early: None,
-            recording: None,
-            guest: None,
+            ..Manifest::begun(host, "2026-01-01T00:00:00Z".to_owned(), Vec::new())
         }
     }
 

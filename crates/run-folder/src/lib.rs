@@ -53,15 +53,15 @@ pub use parquet_writer::{Cell, Kind, ParquetWriter};
 pub use repeat_id::RepeatId;
 pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted_samples};
 pub use runs_dir::{RunsDir, runs, summaries};
-pub use schema::{SCHEMA, parse as parse_manifest};
+pub use schema::parse as parse_manifest;
 pub use stream::SampleStream;
 pub use summary::{RunSummary, Stamp, State, stamp, summarize, summarize_dir};
 
 pub use manifest::{
     AcrossRecord, Change, ComparisonRecord, DiskRecord, EveryRecord, GroupRecord, IoClass,
     KnobRecord, Levels, Manifest, PairsRecord, PromiseRecord, Recording, Reference,
-    ReferenceRecord, RelationRecord, StopRecord, StudyChoiceRecord, TrialRecord, WarmUpRecord,
-    WorkloadRecord,
+    ReferenceRecord, RelationRecord, SCHEMA, StopRecord, StudyChoiceRecord, TrialRecord,
+    WarmUpRecord, WorkloadRecord,
 };
 pub use repeat::{
     CounterSpan, Curve, Drift, Dropped, EvidenceRecord, Fault, Latency, LimitReading, Mark,

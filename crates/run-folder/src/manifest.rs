@@ -13,6 +13,9 @@ use serde_json::Value;
 use crate::guest::Guest;
 use crate::repeat::{PlacementRecord, RepeatRecord, SettingRecord};
 
+/// The version of the run folder's format that this version writes, and the newest it reads.
+pub const SCHEMA: u32 = 1;
+
 /// Everything about a run except its samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -62,6 +65,34 @@ pub struct Manifest {
     pub recording: Option<Recording>,
 }
 
+impl Manifest {
+    /// The record of a run that begins, without trials.
+    #[must_use]
+    pub fn begun(host: HostFacts, started_at: String, command: Vec<String>) -> Self {
+        Self {
+            schema: SCHEMA,
+            assay: env!("CARGO_PKG_VERSION").to_owned(),
+            study: String::new(),
+            title: String::new(),
+            question: None,
+            study_text: String::new(),
+            command,
+            study_choice: None,
+            started_at,
+            seed: 0,
+            host,
+            guest: None,
+            trials: Vec::new(),
+            comparisons: Vec::new(),
+            references: Vec::new(),
+            changes: Vec::new(),
+            restored: None,
+            ended_early: None,
+            recording: None,
+        }
+    }
+}
+
 /// What a recording without a study followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
@@ -81,7 +112,7 @@ pub struct Recording {
 }
 
 /// One combination of factors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// The value of each factor.
     pub factors: BTreeMap<String, Value>,
@@ -113,17 +144,18 @@ pub struct TrialRecord {
 }
 
 /// How the warm-up at the beginning of a repeat is determined.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpRecord {
     /// The first half second, and at most a fifth.
+    #[default]
     Auto,
     /// A fixed number of seconds.
     Seconds(f64),
 }
 
 /// One control group of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupRecord {
     /// Its name; nested groups as `outer/inner`.
     pub name: String,

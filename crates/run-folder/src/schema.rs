@@ -7,10 +7,7 @@ use serde::Deserialize;
 
 use crate::error::Error;
 use crate::json::parse_json;
-use crate::manifest::Manifest;
-
-/// The version of the run folder's format that this version writes, and the newest it reads.
-pub const SCHEMA: u32 = 1;
+use crate::manifest::{Manifest, SCHEMA};
 
 /// The oldest it reads.
 const OLDEST: u32 = 1;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::parse_json;
 use crate::limit;
-use crate::schema::SCHEMA;
+use crate::manifest::SCHEMA;
 
 /// Summary of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_facts::HostFacts;
 use assay_files::Trust;
 use assay_host::{Ledger, scratch};
 use assay_kernel::Root;
 use assay_plan::{Plan, RepeatId};
-use assay_run_folder::{EventLog, Guest, Manifest, RunFolder, StudyChoiceRecord};
+use assay_run_folder::{EventLog, Manifest, RunFolder};
 
 use crate::stop_rule::StopRule;
 
@@ -17,28 +16,10 @@ use crate::stop_rule::StopRule;
 pub struct Request {
     /// The plan, free of refusals.
     pub plan: Plan,
-    /// The study's name.
-    pub study: String,
-    /// Its title.
-    pub title: String,
-    /// Its question.
-    pub question: Option<String>,
-    /// The whole text of the study.
-    pub study_text: String,
-    /// The command line.
-    pub command: Vec<String>,
-    /// How the study was chosen; `None` for one that was derived from another.
-    pub study_choice: Option<StudyChoiceRecord>,
-    /// When the run began, RFC 3339.
-    pub started_at: String,
+    /// The record of the run, before its first trial.
+    pub manifest: Manifest,
     /// Identifies the run in group names and in the ledger; letters, digits and `-`.
     pub run_id: String,
-    /// Seed of the order of trials and of random data.
-    pub seed: u64,
-    /// The machine.
-    pub facts: HostFacts,
-    /// The lab guest in which the run takes place, if any.
-    pub guest: Option<Guest>,
     /// The run folder.
     pub folder: RunFolder,
     /// Whether directories named by the study may be ones that other users can change.

@@ -7,7 +7,7 @@ use assay_host::Ledger;
 use assay_host::scratch::ScratchDisk;
 use assay_plan::{AfterPlan, GroupPlan, ToolPlan, Trial};
 use assay_run_folder::{
-    Change, DiskRecord, Event, GroupRecord, Manifest, SCHEMA, TrialRecord, WorkloadRecord,
+    Change, DiskRecord, Event, GroupRecord, Manifest, TrialRecord, WorkloadRecord,
 };
 use assay_study::DiskSource;
 use assay_units::format_duration;
@@ -20,27 +20,11 @@ pub(crate) fn manifest(request: &Request) -> Manifest {
         planned_repeats: Some(repeats(number)),
         ..trial(planned)
     });
-    let trials = trials.collect();
     Manifest {
-        schema: SCHEMA,
-        assay: env!("CARGO_PKG_VERSION").to_owned(),
-        study: request.study.clone(),
-        title: request.title.clone(),
-        question: request.question.clone(),
-        study_text: request.study_text.clone(),
-        command: request.command.clone(),
-        study_choice: request.study_choice.clone(),
-        started_at: request.started_at.clone(),
-        seed: request.seed,
-        host: request.facts.clone(),
-        guest: request.guest.clone(),
-        trials,
+        trials: trials.collect(),
         comparisons: request.plan.comparisons.clone(),
         references: request.plan.references.clone(),
-        changes: Vec::new(),
-        restored: None,
-        ended_early: None,
-        recording: None,
+        ..request.manifest.clone()
     }
 }
 
@@ -57,8 +41,7 @@ pub(crate) fn trial(trial: &Trial) -> TrialRecord {
         warm_up: trial.warm_up,
         at_most_s: trial.at_most.as_secs_f64(),
         stop: trial.stop,
-        planned_repeats: None,
-        repeats: Vec::new(),
+        ..TrialRecord::default()
     }
 }
 

@@ -68,7 +68,7 @@ impl Repeat<'_, '_> {
         let cpus = knobs::cpus(&tree, self.trial);
         let folder = self.context.request.folder.clone();
         let logs = folder.dir().make_dir(Path::new("logs").join(&name))?;
-        let facts = self.context.request.facts.clone();
+        let facts = self.context.request.manifest.host.clone();
         let starter = Starter {
             root: &root,
             tree: &tree,

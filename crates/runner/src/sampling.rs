@@ -11,8 +11,8 @@ use assay_facts::HostFacts;
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::{Root, signal};
 use assay_run_folder::{
-    Event, EventLog, GroupRecord, Manifest, Recording, RepeatRecord, RunFolder, SCHEMA,
-    SamplerCost, TrialRecord, WarmUpRecord, to_parquet,
+    Event, EventLog, GroupRecord, Manifest, Recording, RepeatRecord, RunFolder, SamplerCost,
+    TrialRecord, WarmUpRecord, to_parquet,
 };
 use assay_sample::{Choice, Outcome, Sampler, SamplerAffinity, prepare_chosen};
 
@@ -145,41 +145,19 @@ fn manifest(request: &SampleRequest, groups: &[assay_sample::GroupTarget]) -> Ma
     let group = |target: &assay_sample::GroupTarget| GroupRecord {
         name: target.name.clone(),
         measured: true,
-        knobs: Vec::new(),
-        workloads: Vec::new(),
-        disk: None,
+        ..GroupRecord::default()
     };
+    let (host, started_at) = (request.facts.clone(), request.started_at.clone());
     Manifest {
-        schema: SCHEMA,
-        assay: env!("CARGO_PKG_VERSION").to_owned(),
         study: "sample".to_owned(),
         title: request.target.title(),
-        question: None,
-        study_text: String::new(),
-        command: request.command.clone(),
-        study_choice: None,
-        started_at: request.started_at.clone(),
-        seed: 0,
-        host: request.facts.clone(),
-        guest: None,
         trials: vec![TrialRecord {
-            factors: BTreeMap::new(),
             groups: groups.iter().map(group).collect(),
-            disks: Vec::new(),
-            settings: Vec::new(),
-            placements: Vec::new(),
-            promises: Vec::new(),
             warm_up: WarmUpRecord::Seconds(0.0),
             at_most_s: request.length.map_or(0.0, |length| length.as_secs_f64()),
-            stop: assay_run_folder::StopRecord::AtMost,
-            planned_repeats: None,
-            repeats: Vec::new(),
+            ..TrialRecord::default()
         }],
-        comparisons: Vec::new(),
-        references: Vec::new(),
-        changes: Vec::new(),
         restored: Some(true),
-        ended_early: None,
         recording: Some(Recording {
             kind: request.target.kind().to_owned(),
             of: request.target.name(),
@@ -187,6 +165,7 @@ fn manifest(request: &SampleRequest, groups: &[assay_sample::GroupTarget]) -> Ma
             ended: None,
             log: None,
         }),
+        ..Manifest::begun(host, started_at, request.command.clone())
     }
 }
 

@@ -13,7 +13,7 @@ use assay_kernel::signal;
 use assay_plan::{
     Plan, Predictions, Refusal, Trial, plan_with, prediction_commands, required_programs,
 };
-use assay_run_folder::RunFolder;
+use assay_run_folder::{Manifest, RunFolder};
 use assay_runner::Request;
 use assay_study::Study;
 use assay_units::Bytes;
@@ -99,19 +99,20 @@ pub(crate) fn new_request(
         refuse(&plan)?;
     }
     let folder = RunFolder::create(&path, destination.trust).map_err(Error::host)?;
+    let started_at = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     Ok(Request {
         plan,
-        study: loaded.study.name,
-        title: loaded.study.title,
-        question: loaded.study.question,
-        study_text: loaded.text,
-        command: context.command.clone(),
-        study_choice: loaded.choice.map(|choice| choice.record()),
-        started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        manifest: Manifest {
+            study: loaded.study.name,
+            title: loaded.study.title,
+            question: loaded.study.question,
+            study_text: loaded.text,
+            study_choice: loaded.choice.map(|choice| choice.record()),
+            seed,
+            guest: context.guest.clone(),
+            ..Manifest::begun(facts, started_at, context.command.clone())
+        },
         run_id: format!("{stamp}-{}", std::process::id()),
-        seed,
-        facts,
-        guest: context.guest.clone(),
         folder,
         trust: destination.trust,
         state_dir: context.state_dir.clone(),

@@ -84,10 +84,10 @@ impl Runner for Replay {
     ) -> Result<Finished, Failure> {
         let recorded = Run::load(&self.recorded)?.manifest;
         let mut manifest = Manifest {
-            study: request.study.clone(),
-            study_text: request.study_text.clone(),
-            command: request.command.clone(),
-            study_choice: request.study_choice.clone(),
+            study: request.manifest.study.clone(),
+            study_text: request.manifest.study_text.clone(),
+            command: request.manifest.command.clone(),
+            study_choice: request.manifest.study_choice.clone(),
             trials: Vec::new(),
             ..recorded.clone()
         };

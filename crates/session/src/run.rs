@@ -39,7 +39,7 @@ pub(crate) fn execute_schedule(
     schedule: Option<&mut dyn Schedule>,
     observer: &mut dyn Observer,
 ) -> Result<Finished, Error> {
-    let mut view = observer.begin_run(&request.study, &request.plan);
+    let mut view = observer.begin_run(&request.manifest.study, &request.plan);
     let mut looks = LookTaker::new(view.looks.take());
     let finished = context.runner.run(request, view.progress.as_mut(), &mut looks, schedule);
     finished.map_err(Error::host)

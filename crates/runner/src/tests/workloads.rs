@@ -27,7 +27,7 @@ fn with_starter<T>(trial: &Trial, test: impl FnOnce(&Starter<'_>, &Path) -> T) -
         tree: &tree,
         trial,
         disks: &[],
-        facts: &request.facts,
+        facts: &request.manifest.host,
         cpus: &std::collections::BTreeMap::new(),
         run: request.folder.path(),
         logs: &logs,
