@@ -31,6 +31,8 @@ const TABLES: &[&[Case]] = &[
     cpu::class::TASKS,
     cpu::account::CASES,
     cpuset::CASES,
+    cpuset::partition::CASES,
+    cpuset::ON_V1,
     memory::limit::CASES,
     memory::protection::CASES,
     memory::nested::CASES,

@@ -2,7 +2,6 @@
 
 use crate::case::Case;
 use crate::document::{CaseRecord, Document};
-use crate::outcome::Verdict;
 
 /// Column widths of controller and verdict, and indentation of text below a behaviour.
 const CONTROLLER: usize = 10;
@@ -98,6 +97,7 @@ fn wrap(text: &str, width: usize, lines: &mut Vec<String>) {
 mod tests {
     use super::*;
     use crate::document::SCHEMA;
+    use crate::outcome::Verdict;
 
     fn document() -> Document {
         let case = |behaviour: &str, verdict, reason: &str, evidence: &str| CaseRecord {

@@ -4,6 +4,7 @@ mod assemble;
 mod columns;
 #[cfg(test)]
 mod fake;
+mod folder;
 mod results;
 
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ use crate::context::Context;
 use crate::error::Error;
 use assemble::{Column, assay_version, assemble};
 use columns::{Guests, run_on_host};
-use results::{Conditions, Folder, KernelResults};
+use folder::{Conditions, Folder};
+use results::KernelResults;
 
 pub use assemble::PassportKernelName;
 

@@ -4,7 +4,10 @@
 //! These checks do not need the text, so a study can be checked again after a factor was set on the
 //! command line. If the text is at hand, each finding gets its location.
 
+mod disks;
 mod groups;
+mod measures;
+mod placements;
 mod promises;
 mod settings;
 mod workloads;
@@ -31,10 +34,10 @@ pub(crate) fn study(study: &Study, spans: &Spans) -> Vec<Diagnostic> {
     }
     promises::left_out(&mut check);
     settings::settings(&mut check);
-    groups::disks(&mut check);
+    disks::disks(&mut check);
     groups::groups(&mut check);
     workloads::workloads(&mut check);
-    workloads::placements(&mut check);
+    placements::placements(&mut check);
     promises::promises(&mut check);
     promises::references(&mut check);
     check.findings

@@ -1,16 +1,13 @@
-//! Workloads: their options, of fio and of the kinds of the registry, preparations, delayed starts and placements. Whether
-//! the host has these CPUs and nodes is checked by the plan.
-
-use std::str::FromStr;
+//! Workloads: their options, of fio and of the kinds of the registry, preparations, and delayed starts.
 
 use assay_diagnostic::{Diagnostic, closest};
-use assay_units::{Bytes, CpuChoice, MemoryPolicy};
+use assay_units::Bytes;
 use assay_workload::{Kind, Meaning, PLACEHOLDERS, Program, kind};
 
 use super::{Check, Complaint, whole};
 use crate::code;
 use crate::reader::{did_you_mean, quoted, word_hint};
-use crate::syntax::{After, Bindings, Group, HUGE_PAGE_MODES, Placement, Scalar, Tool, Workload};
+use crate::syntax::{After, Bindings, Scalar, Tool, Workload};
 use crate::template::Templated;
 
 pub(super) fn workloads(check: &mut Check<'_>) {
@@ -417,59 +414,6 @@ fn is_fraction(text: &str) -> bool {
 fn is_size(text: &str) -> bool {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<u8>().ok());
     is_amount(text) || percent.is_some_and(|percent| (1..=100).contains(&percent))
-}
-
-pub(super) fn placements(check: &mut Check<'_>) {
-    for (name, workload) in &check.study.workloads {
-        if let Some(placement) = &workload.place {
-            place_values(check, placement, &format!("workloads.{name}.place"));
-        }
-    }
-    placements_of_groups(check, &check.study.groups, "groups");
-}
-
-fn placements_of_groups(check: &mut Check<'_>, groups_here: &[Group], path: &str) {
-    for (index, group) in groups_here.iter().enumerate() {
-        let path = format!("{path}[{index}]");
-        if let Some(placement) = &group.place {
-            place_values(check, placement, &format!("{path}.place"));
-        }
-        placements_of_groups(check, &group.groups, &format!("{path}.groups"));
-    }
-}
-
-fn place_values(check: &mut Check<'_>, placement: &Placement, path: &str) {
-    parsed::<CpuChoice>(check, placement.cpus.as_ref(), path, "cpus");
-    parsed::<MemoryPolicy>(check, placement.memory.as_ref(), path, "memory");
-    let Some(huge_pages) = &placement.huge_pages else { return };
-    check.each_value(huge_pages, &format!("{path}.huge_pages"), "`huge_pages`", |word| {
-        (!HUGE_PAGE_MODES.contains(&word.as_str())).then(|| Complaint {
-            code: code::PLACE_VALUE,
-            message: format!("`huge_pages` is `{word}`"),
-            expected: format!("one of {}", quoted(HUGE_PAGE_MODES)),
-            remedy: "a process cannot use huge pages that the host does not allow: `thp = \"always\"` at the \
-                     top of the study allows them for all"
-                .to_owned(),
-        })
-    });
-}
-
-fn parsed<T: FromStr<Err = assay_units::UnitError>>(
-    check: &mut Check<'_>,
-    value: Option<&Templated<String>>,
-    path: &str,
-    key: &str,
-) {
-    let Some(value) = value else { return };
-    check.each_value(value, &format!("{path}.{key}"), &format!("`{key}`"), |text| {
-        let error = text.parse::<T>().err()?;
-        Some(Complaint {
-            code: code::PLACE_VALUE,
-            message: format!("`{key}` of the placement is `{}`", error.text),
-            expected: error.expected.to_owned(),
-            remedy: format!("write {}", error.expected),
-        })
-    });
 }
 
 #[cfg(test)]
