@@ -1,5 +1,5 @@
-//! The cases on the running kernel, and in guests of the lab. A guest that is lost costs the cases of one part, which are tried once more,
-//! last and one by one.
+//! The cases on the running kernel, and in guests of the lab. A guest that is lost costs the cases of one part, which are
+//! tried once more, last and one by one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
