@@ -8,12 +8,13 @@ use serde::Serialize;
 
 use crate::effective::{self, Effective};
 use crate::finding::{Class, Finding};
+use crate::host::{Host, Scope};
 use crate::not_looked_at::{NEED_ANCESTORS, not_looked_at};
 use crate::owner;
 use crate::protection;
-use crate::rule::{Host, Scope};
 use crate::rules;
 use crate::snapshot::Snapshot;
+use crate::tree::Node;
 use crate::worth::{self, Worth};
 
 /// The schema of the document.
@@ -118,28 +119,21 @@ fn can_see_above(host: &Host) -> bool {
 }
 
 fn protections(host: &Host) -> Vec<Protection> {
-    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
-    let mut rows = Vec::new();
-    for file in ["memory.min", "memory.low"] {
-        let values = protection::of_tree(tree, file);
-        for node in tree.nodes() {
-            let Some(set) = protection::set(node, file).filter(|bytes| *bytes > 0) else {
-                continue;
-            };
-            let effective = match values[node.index()] {
-                _ if !tree.hierarchy.is_whole => Available::NotAvailable(
-                    "the groups above this container cannot be seen".to_owned(),
-                ),
-                Some(bytes) => Available::Value(bytes),
-                None => Available::NotAvailable(
-                    "memory.current of a group above or beside it is unknown".to_owned(),
-                ),
-            };
-            let owner = owner::named(host.snapshot, node.path());
-            rows.push(Protection { group: node.path().to_owned(), owner, file, set, effective });
-        }
-    }
-    rows
+    let row = |(file, node, effective): (&'static str, Node, Option<u64>)| {
+        let why = match node.tree.hierarchy.is_whole {
+            true => "memory.current of a group above or beside it is unknown",
+            false => "the groups above this container cannot be seen",
+        };
+        let effective = effective.filter(|_| node.tree.hierarchy.is_whole);
+        Some(Protection {
+            group: node.path().to_owned(),
+            owner: owner::named(host.snapshot, node.path()),
+            file,
+            set: protection::set(node, file)?,
+            effective: effective.ok_or(why).into(),
+        })
+    };
+    protection::protected(host).filter_map(row).collect()
 }
 
 impl Audit {

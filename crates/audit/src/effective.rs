@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_facts::owner::Owner;
 use serde::Serialize;
 
+use crate::host::Host;
 use crate::owner;
-use crate::rule::Host;
 use crate::tree::{Node, Tree, cpu_count};
 use crate::worth;
 

@@ -14,8 +14,8 @@ use assay_facts::Available;
 use assay_facts::owner::Owner;
 use serde::Serialize;
 
+use crate::host::Host;
 use crate::owner;
-use crate::rule::Host;
 use crate::snapshot::Snapshot;
 
 pub(crate) use installed::installed;

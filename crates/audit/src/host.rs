@@ -1,15 +1,64 @@
 //! A snapshot with what is looked up in it again and again.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use assay_knob::KernelVersion;
+use assay_knob::{KernelVersion, device_lines, field};
 
-use crate::disks::{COSTS, Places};
-use crate::installed::Installed;
+use crate::found::{Became, Found};
 use crate::owner::{Owned, owned};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Disk, Snapshot};
 use crate::tree::{Node, Tree};
+
+/// Where iocost is switched on.
+pub(crate) const COSTS: &str = "io.cost.qos";
+
+/// Where each disk stands in the snapshot, by numbers and by names, its partitions' included: they are looked up for each line of each group,
+/// of which a snapshot may have millions.
+pub(crate) struct Places {
+    by_device: HashMap<String, usize>,
+    by_name: HashMap<String, usize>,
+    /// Devices that io.cost divides, as far as its file can be seen.
+    by_iocost: HashSet<String>,
+    /// Where the disks at the bottom of each are, once somebody asked.
+    bottoms: Vec<OnceCell<Vec<usize>>>,
+}
+
+impl Places {
+    pub(crate) fn new(disks: &[Disk], costs: Option<&str>) -> Self {
+        let (mut by_device, mut by_name) = (HashMap::new(), HashMap::new());
+        for (at, disk) in disks.iter().enumerate() {
+            for device in std::iter::once(&disk.device).chain(disk.partitions.values()) {
+                by_device.entry(device.clone()).or_insert(at);
+            }
+            for name in std::iter::once(&disk.name).chain(disk.partitions.keys()) {
+                by_name.entry(name.clone()).or_insert(at);
+            }
+        }
+        let lines = costs.into_iter().flat_map(device_lines);
+        let enabled = lines.filter(|(_, line)| field(line, "enable") == Some("1"));
+        let by_iocost = enabled.map(|(device, _)| device.to_owned()).collect();
+        let bottoms = vec![OnceCell::new(); disks.len()];
+        Self { by_device, by_name, by_iocost, bottoms }
+    }
+
+    pub(crate) fn of_device(&self, device: &str) -> Option<usize> {
+        self.by_device.get(device).copied()
+    }
+
+    pub(crate) fn of_name(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The disks at the bottom of that at a place.
+    pub(crate) fn bottom(&self, at: usize, find: impl FnOnce() -> Vec<usize>) -> &[usize] {
+        self.bottoms.get(at).map_or(&[], |found| found.get_or_init(find))
+    }
+
+    pub(crate) fn is_by_iocost(&self, device: &str) -> bool {
+        self.by_iocost.contains(device)
+    }
+}
 
 /// Groups of some hierarchies.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +82,7 @@ pub(crate) struct Host<'s> {
     owned: OnceCell<Vec<Owned>>,
     places: OnceCell<Places>,
     io_files: OnceCell<HashSet<&'s str>>,
-    installed: OnceCell<Vec<Installed>>,
+    installed: OnceCell<Vec<(Became, Found)>>,
 }
 
 impl<'s> Host<'s> {
@@ -63,7 +112,10 @@ impl<'s> Host<'s> {
     }
 
     /// Settings of installed units that do not stand in the files of their groups, looked for once.
-    pub(crate) fn installed(&self, find: impl Fn(&Self) -> Vec<Installed>) -> &[Installed] {
+    pub(crate) fn installed(
+        &self,
+        find: impl Fn(&Self) -> Vec<(Became, Found)>,
+    ) -> &[(Became, Found)] {
         self.installed.get_or_init(|| find(self))
     }
 

@@ -76,6 +76,17 @@ pub enum KnownBy {
     Sign,
 }
 
+/// One that nothing but its version shows.
+const BY_VERSION: KnownOfKernel = KnownOfKernel {
+    code: "",
+    affected: &[],
+    sign: None,
+    mended_by: &[],
+    sentence: "",
+    shown_by: "",
+    source: "",
+};
+
 /// A group with many wake-ups starves others.
 pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
     code: "A-KERNEL-REWEIGHT",
@@ -109,31 +120,28 @@ pub static KNOWN: &[&KnownOfKernel] = &[
     &KnownOfKernel {
         code: "K-IDLE-WEIGHT",
         affected: &[((6, 12, 0), None)],
-        sign: None,
-        mended_by: &[],
         sentence: "cpu.weight of a group with cpu.idle 1 reads 1, where cgroup-v2.rst promises 0 (and 5.15 to 6.11 read 0)",
         shown_by: "cpu/the-weight-of-an-idle-group-reads-0",
         source: "cgroup-v2.rst, \"cpu.weight\"; kernel/sched/sched.h of 6.12.117: sched_weight_to_cgroup clamps to 1; \
                  kernel/sched/core.c of 6.1.192: cpu_weight_read_u64 does not",
+        ..BY_VERSION
     },
     &KnownOfKernel {
         code: "K-BFQ-WAKER",
         affected: &[((5, 12, 0), None)],
-        sign: None,
-        mended_by: &[],
         sentence: "on a disk under BFQ one group may be taken for another's waker, and is then served in the other's turns: weights \
                    stop acting",
         shown_by: "io/bfq-weights-hold-after-pauses, C-WAKER, docs/findings/bfq-waker.md",
         source: "d4fc3640ff36 made the injection of 13a857a4c4e8 act",
+        ..BY_VERSION
     },
     &KnownOfKernel {
         code: "K-BFQ-UNCHARGED",
         affected: &[((5, 13, 0), Some((5, 17, 0)))],
-        sign: None,
-        mended_by: &[],
         sentence: "on a disk under BFQ requests of a waker are sent to the disk without charging its group",
         shown_by: "C-WAKER",
         source: "7cc4ffc55564, removed by c65e6fd460b4; stable trees have it back to 5.15",
+        ..BY_VERSION
     },
     &KnownOfKernel {
         code: "K-BFQ-CAP",
@@ -142,12 +150,11 @@ pub static KNOWN: &[&KnownOfKernel] = &[
             ((6, 13, 0), Some((6, 15, 11))),
             ((6, 16, 0), Some((6, 16, 2))),
         ],
-        sign: None,
-        mended_by: &[],
         sentence: "on a disk under BFQ a group has only its weight's part of the request pool: with more requests outstanding it \
                    gets less than its share",
         shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
         source: "76f1df88bbc2 (5.17); block/bfq-iosched.c: bfq_limit_depth",
+        ..BY_VERSION
     },
     &KnownOfKernel {
         code: "K-BFQ-CAP-STRICT",
@@ -156,57 +163,52 @@ pub static KNOWN: &[&KnownOfKernel] = &[
             ((6, 15, 11), Some((6, 16, 0))),
             ((6, 16, 2), None),
         ],
-        sign: None,
-        mended_by: &[],
         sentence: "on a disk under BFQ a group has only its weight's part of the request pool, and all groups above their parts have one \
                    place of the whole pool, the first (before: one of each word)",
         shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
         source: "76f1df88bbc2 (5.17), 42e6c6ce03fd (6.17; 6.12.43 by the changelog of Debian's 6.12.43-1; 6.15.11 and 6.16.2 not verified); \
                  lib/sbitmap.c of 6.12.117: __map_depth_with_shallow",
+        ..BY_VERSION
     },
     &KnownOfKernel {
         code: "K-BFQ-STALE-DEPTH",
         affected: &[((6, 12, 43), Some((6, 13, 0)))],
-        sign: None,
-        mended_by: &[],
         sentence: "on a disk under BFQ a change of nr_requests leaves the limits of writes and of asynchronous requests as for the pool before; \
                    writing it twice, with another value before, sets them",
         shown_by: "docs/findings/bfq-cap.md",
         source: "42e6c6ce03fd without 7d337eef4aff (\"blk-mq: fix elevator depth_updated method\"); block/blk-mq.c of 6.12.117: \
                  blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; read, not measured; seen up to 6.12.117",
+        ..BY_VERSION
     },
     &KnownOfKernel {
         code: "K-V1-IO-COUNTERS",
         affected: &[((5, 16, 0), Some((6, 5, 0)))],
-        sign: None,
-        mended_by: &[],
         sentence: "where the io controller is on v1, blkio.throttle.io_service_bytes and io_serviced count nothing of a group \
                    without a limit",
         shown_by: "io/stat-counts-what-was-read, io/stat-counts-without-any-limit, docs/findings/v1-io-counters.md",
         source: "a7b36ee6ba29 (5.16), mended by ad7c3b41e86b (6.5)",
+        ..BY_VERSION
     },
     &KnownOfKernel {
         code: "K-V1-IO-COUNTERS-OFF",
         affected: &[((6, 10, 0), None)],
-        sign: None,
-        mended_by: &[],
         sentence: "where the io controller is on v1, blkio.throttle.io_service_bytes and io_serviced count nothing of a disk until some \
                    group has had a limit for it",
         shown_by: "io/stat-counts-without-any-limit, docs/findings/v1-io-counters.md",
         source: "a3166c51702b (6.10); block/blk-throttle.h of 7.2.13: blk_should_throtl asks blk_throtl_activated before it counts",
+        ..BY_VERSION
     },
     &LOW_LRU_GEN,
     &KnownOfKernel {
         code: "K-MEMSW-FAILCNT",
         // 7.1 was not looked at.
         affected: &[((6, 15, 0), Some((7, 2, 0)))],
-        sign: None,
-        mended_by: &[],
         sentence: "where the memory controller is on v1, memory.memsw.failcnt does not count that the limit of memory and swap \
                    was met",
         shown_by: "memory/memsw-limit-holds-and-counts, docs/findings/memsw-failcnt.md",
         source: "\"page_counter: track failcnt only for legacy cgroups\" (6.15); mm/memcontrol.c of 7.2.13 and 7.3.4 sets track_failcnt of memsw \
                  and tcpmem too",
+        ..BY_VERSION
     },
 ];
 

@@ -10,17 +10,14 @@ mod document;
 mod drift;
 mod effective;
 mod finding;
+mod found;
 mod fulfilment;
 mod host;
-mod installed;
 mod known;
-mod limit_settings;
 mod not_looked_at;
 mod own;
-mod own_sets;
 mod owner;
 mod protection;
-mod protection_settings;
 mod reference;
 mod rule;
 mod rules;
@@ -28,13 +25,14 @@ mod settings;
 pub mod snapshot;
 mod text;
 mod tree;
-mod weight_settings;
-mod weighted_disks;
+mod watched;
 mod worth;
 mod yaml;
 
 #[cfg(test)]
-mod fake;
+mod tests;
+#[cfg(test)]
+use tests::fake;
 
 pub use document::{Audit, Protection, audit};
 pub use drift::{Change, Drift, drift};
@@ -45,18 +43,18 @@ pub use fulfilment::{
     unit_settings,
 };
 pub use known::{KNOWN, KnownBy, KnownOfKernel, Sign, Signs, known_of, signs};
-pub use limit_settings::{DiskRate, LimitOf, LimitSetting, limit_settings};
 pub use own::{Membership, Own, own};
-pub use own_sets::{OwnSet, own_sets};
 pub use owner::fair_part;
 pub use protection::{Child, Parent, effective};
-pub use protection_settings::{ProtectionSetting, protection_settings};
 pub use reference::reference;
 pub use rule::Rule;
 pub use rules::{CPU_TIME, all, find};
-pub use settings::{HOST_FILES, WATCHED, host_settings};
+pub use settings::{AMOUNTS, HOST_FILES, WATCHED, host_settings};
 pub use snapshot::Snapshot;
 pub use text::{change, counts, drift_text, explain, limits, own_text, text, told_text};
-pub use weight_settings::{WeightSetting, cpu_groups, cpu_weights};
-pub use weighted_disks::{DiskSetting, DividedBy, io_groups, weighted_disks};
+pub use watched::{
+    DiskRate, DiskSetting, DividedBy, LimitOf, LimitSetting, OwnSet, ProtectionSetting,
+    WeightSetting, cpu_weights, groups_of, limit_settings, own_sets, protection_settings,
+    weighted_disks,
+};
 pub use worth::Worth;

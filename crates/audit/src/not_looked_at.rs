@@ -2,7 +2,7 @@
 
 use assay_facts::Available;
 
-use crate::rule::Host;
+use crate::host::Host;
 use crate::snapshot::{Group, Hierarchy};
 use crate::tree::Tree;
 

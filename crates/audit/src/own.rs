@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::document::audit;
 use crate::effective::Effective;
 use crate::finding::{Finding, Reading};
+use crate::host::Host;
 use crate::owner;
-use crate::rule::Host;
 use crate::snapshot::{Hierarchy, Snapshot};
 use crate::tree::{Node, Tree};
 
@@ -88,10 +88,7 @@ fn membership(host: &Host, tree: &Tree) -> Membership {
         .as_ref()
         .ok()
         .map(|node| node.settings().map(|name| node.reading(name)).collect::<Vec<Reading>>());
-    let group = match &node {
-        Ok(node) => Available::Value(node.path().to_owned()),
-        Err(why) => Available::NotAvailable(why.clone()),
-    };
+    let group = Available::from(node.map(|node| node.path().to_owned()));
     Membership {
         hierarchy: tree.hierarchy.name.clone(),
         owner: group.value().and_then(|path| owner::named(host.snapshot, path)),

@@ -5,6 +5,7 @@
 
 use assay_knob::{Limit, limit};
 
+use crate::host::Host;
 use crate::tree::{Node, Tree};
 
 /// A group among its siblings.
@@ -85,6 +86,19 @@ pub(crate) fn of_tree(tree: &Tree, file: &str) -> Vec<Option<u64>> {
         }
     }
     values
+}
+
+/// Groups that are protected, without the top: the file, and the effective value if that can be known, by the present use.
+pub(crate) fn protected<'h>(
+    host: &'h Host,
+) -> impl Iterator<Item = (&'static str, Node<'h>, Option<u64>)> {
+    let trees = host.v2_of("memory").into_iter();
+    let files = trees.flat_map(|tree| ["memory.min", "memory.low"].map(|file| (tree, file)));
+    files.flat_map(|(tree, file)| {
+        let values = of_tree(tree, file);
+        let is_set = move |node: &Node| set(*node, file).is_some_and(|bytes| bytes > 0);
+        tree.nodes().filter(is_set).map(move |node| (file, node, values[node.index()]))
+    })
 }
 
 /// The kernel computes in pages. Those of 4 KiB are an assumption that rounds by less than any

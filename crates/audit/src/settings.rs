@@ -10,10 +10,16 @@ use crate::tree::Node;
 
 /// Files whose changes are told, by name: settings, and the one that says which of them the groups below have.
 pub static WATCHED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let mut names: Vec<&str> = settings().map(|knob| knob.name).collect();
+    let mut names: Vec<&str> = settings().iter().map(|knob| knob.name).collect();
     names.push("cgroup.subtree_control");
     names.sort_unstable();
     names
+});
+
+/// Settings that are amounts, with their controllers.
+pub static AMOUNTS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
+    let amounts = settings().iter().filter(|knob| knob.is_amount());
+    amounts.map(|knob| (knob.name, knob.controller)).collect()
 });
 
 /// Files of the host that a snapshot has, and whether their texts are settings: others change by themselves.
@@ -76,8 +82,7 @@ impl Node<'_> {
 
     /// The files of amounts that are set.
     pub(crate) fn settings(self) -> impl Iterator<Item = &'static str> {
-        let amounts = settings().filter(|knob| knob.is_amount()).map(|knob| knob.name);
-        amounts.filter(move |name| self.is_set(name))
+        AMOUNTS.iter().map(|(name, _)| *name).filter(move |name| self.is_set(name))
     }
 }
 

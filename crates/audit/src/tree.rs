@@ -217,6 +217,11 @@ impl<'t> Node<'t> {
         self.file(if self.tree.hierarchy.is_v2 { "cgroup.threads" } else { "tasks" })
     }
 
+    /// The path of its directory on the host.
+    pub(crate) fn directory(self) -> String {
+        format!("{}{}", self.tree.hierarchy.mount.display(), self.path())
+    }
+
     /// The path of a file on the host.
     fn file(self, name: &str) -> String {
         let below = self.path().trim_end_matches('/');

@@ -12,8 +12,8 @@ use assay_knob::WeightMode;
 use serde::Serialize;
 
 use crate::finding::Reading;
+use crate::host::Host;
 use crate::owner;
-use crate::rule::Host;
 use crate::tree::{Node, Tree, cpu_count};
 
 /// What a group's weight of CPU is worth when all others want CPU too.

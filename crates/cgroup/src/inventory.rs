@@ -10,7 +10,7 @@ mod rates;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use assay_facts::{Available, CgroupLayout};
+use assay_facts::Available;
 use assay_kernel::{Root, clock};
 use serde::Serialize;
 
@@ -18,8 +18,6 @@ pub use counters::Counts;
 pub use hierarchy::{Mounted, hierarchies, mounted};
 pub use knobs::SetKnob;
 pub use rates::{Rates, rates};
-
-use knobs::Defaults;
 
 /// One group, at the same path in one or several hierarchies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,7 +64,7 @@ pub struct Filter {
 
 /// Reads every group below `root` that passes the filter.
 #[must_use]
-pub fn take(root: &Root, layout: &CgroupLayout, filter: &Filter) -> Inventory {
+pub fn take(root: &Root, filter: &Filter) -> Inventory {
     let taken_ns = clock::monotonic_ns();
     let is_selected = |hierarchy: &Mounted| {
         let controller = filter.controller.as_ref();
@@ -79,11 +77,9 @@ pub fn take(root: &Root, layout: &CgroupLayout, filter: &Filter) -> Inventory {
             by_path.entry(path).or_default().push(index);
         }
     }
-    let defaults: Vec<Defaults> =
-        hierarchies.iter().map(|hierarchy| Defaults::new(hierarchy, layout)).collect();
     let mut groups: Vec<Entry> = by_path
         .into_iter()
-        .filter_map(|(path, indices)| entry(root, &hierarchies, &defaults, &path, &indices))
+        .filter_map(|(path, indices)| entry(root, &hierarchies, &path, &indices))
         .collect();
     if filter.populated {
         keep_populated(&mut groups);
@@ -135,7 +131,6 @@ fn directory(mount: &Path, path: &[String]) -> PathBuf {
 fn entry(
     root: &Root,
     hierarchies: &[Mounted],
-    defaults: &[Defaults],
     path: &[String],
     indices: &[usize],
 ) -> Option<Entry> {
@@ -151,7 +146,7 @@ fn entry(
         let tasks = if hierarchy.is_v2 { "cgroup.threads" } else { "tasks" };
         threads.extend(ids(root, &directory.join(tasks)));
         if !path.is_empty() {
-            knobs.extend(defaults[index].differing(root, &directory));
+            knobs.extend(hierarchy.differing(root, &directory));
         }
         names.push(hierarchy.name.clone());
         directories.push((hierarchy, directory));

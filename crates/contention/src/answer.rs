@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_audit::Reading;
+use assay_audit::{Reading, WeightSetting};
 use assay_facts::owner::Owner;
 use assay_knob::WeightMode;
 use assay_stats::Interval;
@@ -87,49 +87,67 @@ fn answer(
     changes: &Changes,
 ) -> LevelAnswer {
     let ran = level.members.iter().filter(|one| one.run_ns > 0.0);
-    let mut rows: Vec<Row> = ran.map(|member| row(level, mode, member, compared)).collect();
+    let rows = ran.map(|member| row(level, mode, member, compared)).collect();
     let members = level.members.iter().map(|one| one.setting.group.as_str());
-    void_if_changed(&mut rows, members, changes);
-    let judged = rows.iter().filter(|row| row.basis.is_some()).map(|row| row.verdict);
     let all = level.children_ns + level.others_ns;
-    LevelAnswer {
-        parent: level.parent.clone(),
-        verdict: Verdict::worst(judged),
-        contended_s: level.contended_s,
-        others: if all > 0.0 { level.others_ns / all } else { 0.0 },
-        rows,
+    let others = if all > 0.0 { level.others_ns / all } else { 0.0 };
+    LevelAnswer::new(&level.parent, level.contended_s, others, rows).voided(members, changes)
+}
+
+impl LevelAnswer {
+    pub(crate) fn new(parent: &str, contended_s: f64, others: f64, rows: Vec<Row>) -> Self {
+        let judged = rows.iter().filter(|row| row.basis.is_some()).map(|row| row.verdict);
+        let verdict = Verdict::worst(judged);
+        Self { parent: parent.to_owned(), verdict, contended_s, others, rows }
+    }
+
+    /// What one of the weights promised is not known if it was another one for a part of the time.
+    pub(crate) fn voided<'m>(
+        mut self,
+        mut members: impl Iterator<Item = &'m str>,
+        changes: &Changes,
+    ) -> Self {
+        let changed = members.find_map(|group| Some((group, changes.get(group)?)));
+        let Some((group, (from, to))) = changed else { return self };
+        for row in self.rows.iter_mut().filter(|row| row.verdict != Verdict::Void) {
+            row.verdict = Verdict::Void;
+            row.notes =
+                vec![format!("the weight of {group} changed meanwhile, from {from} to {to}")];
+        }
+        Self::new(&self.parent, self.contended_s, self.others, self.rows)
     }
 }
 
-/// What one of the weights promised is not known if it was another one for a part of the time.
-pub(crate) fn void_if_changed<'m>(
-    rows: &mut [Row],
-    mut members: impl Iterator<Item = &'m str>,
-    changes: &Changes,
-) {
-    let changed = members.find_map(|group| Some((group, changes.get(group)?)));
-    let Some((group, (from, to))) = changed else { return };
-    for row in rows.iter_mut().filter(|row| row.verdict != Verdict::Void) {
-        row.verdict = Verdict::Void;
-        row.notes = vec![format!("the weight of {group} changed meanwhile, from {from} to {to}")];
+impl Row {
+    /// Of an estimate on a basis, how long the group was compared, and what it used in all.
+    pub(crate) fn new(
+        setting: &WeightSetting,
+        verdict: Verdict,
+        estimate: Option<(Basis, Estimate)>,
+        (compared_s, used): (f64, f64),
+        notes: Vec<String>,
+    ) -> Self {
+        Self {
+            group: setting.group.clone(),
+            owner: setting.owner.clone(),
+            reading: setting.reading.clone(),
+            verdict,
+            basis: estimate.as_ref().map(|(basis, _)| *basis),
+            promised: estimate.as_ref().map(|(_, one)| one.promised),
+            got: estimate.as_ref().map(|(_, one)| one.got),
+            compared_s,
+            used,
+            notes,
+        }
     }
 }
 
 fn row(level: &Level, mode: Option<WeightMode>, member: &Member, compared: usize) -> Row {
     let (basis, series, estimate) = estimate(level, member, compared);
     let verdict = estimate.as_ref().map_or(Verdict::Void, Estimate::verdict);
-    Row {
-        group: member.setting.group.clone(),
-        owner: member.setting.owner.clone(),
-        reading: member.setting.reading.clone(),
-        verdict,
-        basis: estimate.is_some().then_some(basis),
-        promised: estimate.as_ref().map(|one| one.promised),
-        got: estimate.as_ref().map(|one| one.got),
-        compared_s: series.seconds,
-        used: member.run_ns * 1e-9,
-        notes: notes(level, mode, member, verdict, compared),
-    }
+    let notes = notes(level, mode, member, verdict, compared);
+    let estimate = estimate.map(|one| (basis, one));
+    Row::new(&member.setting, verdict, estimate, (series.seconds, member.run_ns * 1e-9), notes)
 }
 
 /// By the cells of all CPUs; by those of single CPUs where the former are too few or leave it undecided, as they do if threads

@@ -12,9 +12,9 @@ use assay_audit::{DiskSetting, DividedBy, Reading, WeightSetting};
 use assay_verdict::Verdict;
 use serde::Serialize;
 
-use crate::answer::{Basis, Changes, LevelAnswer, Row, void_if_changed};
+use crate::answer::{Basis, Changes, LevelAnswer, Row};
 use crate::estimate::{Estimate, is_enough};
-use crate::levels::parent;
+use crate::levels::{is_within, parent};
 use crate::series::{Claim, Series, add_cell};
 
 /// Words of `struct use` of `programs/contended_disk.bpf.c`, of which the first has a number of requests in so many bits and above
@@ -164,10 +164,6 @@ impl DiskLevels {
     }
 }
 
-fn is_within(path: &str, group: &str) -> bool {
-    path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 impl DiskLevel {
     fn add(&mut self, disk: usize, span: usize, seconds: f64, before: &DiskLook, after: &DiskLook) {
         let mut claims = Vec::new();
@@ -185,32 +181,19 @@ impl DiskLevel {
                 claims.push(Claim { member: place, got, weight: member.setting.weight });
             }
         }
-        let mut series: Vec<Series> =
-            self.members.iter_mut().map(|one| std::mem::take(&mut one.series)).collect();
-        if add_cell(&mut series, span, seconds, &claims) {
+        let bytes = claims.iter().map(|claim| claim.got).sum::<f64>();
+        if add_cell(&mut self.members, |one| &mut one.series, (span, seconds), &[claims]) {
             self.contended_s += seconds;
-            self.bytes += claims.iter().map(|claim| claim.got).sum::<f64>();
-        }
-        for (member, series) in self.members.iter_mut().zip(series) {
-            member.series = series;
+            self.bytes += bytes;
         }
     }
 
     fn answer(&self, by: DividedBy, compared: usize, changes: &Changes) -> LevelAnswer {
         let turn = TURN_S * self.bytes / self.contended_s.max(f64::MIN_POSITIVE);
         let used = self.members.iter().filter(|one| one.bytes > 0.0);
-        let mut rows: Vec<Row> =
-            used.map(|one| row(one, by, compared, turn, self.contended_s)).collect();
+        let rows = used.map(|one| row(one, by, compared, turn, self.contended_s)).collect();
         let members = self.members.iter().map(|one| one.setting.group.as_str());
-        void_if_changed(&mut rows, members, changes);
-        let judged = rows.iter().filter(|row| row.basis.is_some()).map(|row| row.verdict);
-        LevelAnswer {
-            parent: self.parent.clone(),
-            verdict: Verdict::worst(judged),
-            contended_s: self.contended_s,
-            others: 0.0,
-            rows,
-        }
+        LevelAnswer::new(&self.parent, self.contended_s, 0.0, rows).voided(members, changes)
     }
 }
 
@@ -234,18 +217,8 @@ fn row(member: &DiskMember, by: DividedBy, compared: usize, turn: f64, contended
         verdict = Verdict::Undecided;
         notes.push(NO_PROOF.to_owned());
     }
-    Row {
-        group: member.setting.group.clone(),
-        owner: member.setting.owner.clone(),
-        reading: member.setting.reading.clone(),
-        verdict,
-        basis: estimate.is_some().then_some(Basis::Disk),
-        promised: estimate.as_ref().map(|one| one.promised),
-        got: estimate.as_ref().map(|one| one.got),
-        compared_s: member.series.seconds,
-        used: member.bytes,
-        notes,
-    }
+    let estimate = estimate.map(|one| (Basis::Disk, one));
+    Row::new(&member.setting, verdict, estimate, (member.series.seconds, member.bytes), notes)
 }
 
 #[cfg(test)]

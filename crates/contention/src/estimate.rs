@@ -139,7 +139,7 @@ mod tests {
             let got = [part * 1e8, (1.0 - part) * 1e8];
             let claims =
                 [0, 1].map(|member| Claim { member, got: got[member], weight: weights[member] });
-            add_cell(&mut series, number, 0.1, &claims);
+            add_cell(&mut series, |one| one, (number, 0.1), &[claims.to_vec()]);
         }
         series
     }

@@ -12,7 +12,7 @@ use assay_audit::WeightSetting;
 use assay_knob::WeightMode;
 
 use crate::look::{FIRST_GROUP, Look, ROOT, Span};
-use crate::series::{Claim, Series, add_cell, add_divided_cell};
+use crate::series::{Claim, Series, add_cell};
 
 /// A level with what was seen of it so far.
 #[derive(Debug, Clone)]
@@ -72,6 +72,11 @@ pub(crate) fn parent(path: &str) -> &str {
         Some(("", _)) | None => "/",
         Some((above, _)) => above,
     }
+}
+
+/// Whether a path is that of a group or of one below.
+pub(crate) fn is_within(path: &str, group: &str) -> bool {
+    path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The slot of the group above each of these groups, whose slots begin with [`FIRST_GROUP`].
@@ -179,19 +184,15 @@ impl Level {
         }
         let seconds = span.seconds();
         let shared: Vec<Vec<Claim>> = cpus.iter().map(|cpu| self.claims(span, cpu)).collect();
-        let mut series: Vec<Series> =
-            self.members.iter_mut().map(|one| std::mem::take(&mut one.shared_cpus)).collect();
-        let contended = add_divided_cell(&mut series, span.number, seconds, &shared);
-        for (member, series) in self.members.iter_mut().zip(series) {
-            member.shared_cpus = series;
-        }
-        if !contended {
+        let cell = (span.number, seconds);
+        if !add_cell(&mut self.members, |one| &mut one.shared_cpus, cell, &shared) {
             return;
         }
         self.contended_s += seconds;
         self.children_ns += any_run;
-        self.others_ns += span_of_others(span, cpus, &self.others);
-        self.add_all_cpus(span, cpus, seconds);
+        let others = cpus.iter().flat_map(|cpu| self.others.iter().map(|slot| (cpu.cpu, *slot)));
+        self.others_ns += others.map(|(cpu, slot)| span.run_ns(cpu, slot) as f64).sum::<f64>();
+        self.add_all_cpus(span, cpus, cell);
     }
 
     /// Those that were there on a CPU all the time, with the parts of their weights on it.
@@ -209,14 +210,14 @@ impl Level {
     }
 
     /// Those that were there on all CPUs on which any child had a thread.
-    fn add_all_cpus(&mut self, span: &Span, cpus: &[CpuSpan], seconds: f64) {
+    fn add_all_cpus(&mut self, span: &Span, cpus: &[CpuSpan], cell: (usize, f64)) {
         let is_used = |cpu: &&CpuSpan| {
             let has_thread =
                 |one: &Member| span.was_there(cpu.cpu, one.slot) || cpu.run_of(one.slot) > 0.0;
             self.members.iter().any(has_thread)
         };
         let used: Vec<&CpuSpan> = cpus.iter().filter(is_used).collect();
-        let claims: Vec<Claim> = self
+        let claims = self
             .members
             .iter()
             .enumerate()
@@ -227,20 +228,10 @@ impl Level {
                 weight: one.setting.weight,
             })
             .collect();
-        let mut series: Vec<Series> =
-            self.members.iter_mut().map(|one| std::mem::take(&mut one.all_cpus)).collect();
-        if add_cell(&mut series, span.number, seconds, &claims) {
+        if add_cell(&mut self.members, |one| &mut one.all_cpus, cell, &[claims]) {
             self.cpus = self.cpus.max(used.len());
         }
-        for (member, series) in self.members.iter_mut().zip(series) {
-            member.all_cpus = series;
-        }
     }
-}
-
-fn span_of_others(span: &Span, cpus: &[CpuSpan], slots: &[usize]) -> f64 {
-    let own = |cpu: &CpuSpan, slot: usize| span.run_ns(cpu.cpu, slot) as f64;
-    cpus.iter().flat_map(|cpu| slots.iter().map(move |slot| own(cpu, *slot))).sum()
 }
 
 impl Member {

@@ -16,9 +16,9 @@ mod timing;
 mod usage;
 
 #[cfg(test)]
-mod made_up;
+mod tests;
 #[cfg(test)]
-mod simulation;
+use tests::made_up;
 
 pub use answer::{Basis, Changes, LevelAnswer, Row, judge};
 pub use disks::{DiskDivision, DiskLevels, DiskLook};

@@ -4,6 +4,7 @@ use assay_audit::{OwnSet, Reading};
 use assay_facts::owner::Owner;
 use serde::Serialize;
 
+use crate::levels::is_within;
 use crate::look::{FIRST_GROUP, KERNEL, Look, ROOT, Span};
 
 /// Others that are named.
@@ -74,10 +75,6 @@ fn of_set(set: &OwnSet, groups: &[String], span: &Span) -> OwnCpus {
         kernel_s: ran(KERNEL),
         others,
     }
-}
-
-fn is_within(path: &str, group: &str) -> bool {
-    path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]

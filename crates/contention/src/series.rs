@@ -71,31 +71,15 @@ pub(crate) fn promises(claims: &[Claim]) -> Option<Vec<Cell>> {
     Some(claims.iter().map(promise).collect())
 }
 
-/// Adds a cell of some competitors to the series of each.
-pub(crate) fn add_cell(
-    series: &mut [Series],
-    number: usize,
-    seconds: f64,
-    claims: &[Claim],
+/// Adds a cell to the series of each competitor: the sum over what is divided by itself, such as each of some CPUs.
+pub(crate) fn add_cell<M>(
+    members: &mut [M],
+    series: impl Fn(&mut M) -> &mut Series,
+    (number, seconds): (usize, f64),
+    divided: &[Vec<Claim>],
 ) -> bool {
-    let Some(cells) = promises(claims) else { return false };
-    for (claim, cell) in claims.iter().zip(cells) {
-        if let Some(one) = series.get_mut(claim.member) {
-            one.add(number, seconds, cell);
-        }
-    }
-    true
-}
-
-/// Adds a cell of which each CPU divides what it has by itself: for each competitor the sum over the CPUs.
-pub(crate) fn add_divided_cell(
-    series: &mut [Series],
-    number: usize,
-    seconds: f64,
-    cpus: &[Vec<Claim>],
-) -> bool {
-    let mut sums: Vec<Option<Cell>> = vec![None; series.len()];
-    for claims in cpus {
+    let mut sums: Vec<Option<Cell>> = vec![None; members.len()];
+    for claims in divided {
         let Some(cells) = promises(claims) else { continue };
         for (claim, cell) in claims.iter().zip(cells) {
             let Some(sum) = sums.get_mut(claim.member) else { continue };
@@ -108,9 +92,9 @@ pub(crate) fn add_divided_cell(
         }
     }
     let mut any = false;
-    for (one, sum) in series.iter_mut().zip(sums) {
+    for (one, sum) in members.iter_mut().zip(sums) {
         if let Some(cell) = sum {
-            one.add(number, seconds, cell);
+            series(one).add(number, seconds, cell);
             any = true;
         }
     }
@@ -125,11 +109,15 @@ mod tests {
         Claim { member, got, weight }
     }
 
+    fn add(series: &mut [Series], number: usize, claims: &[Claim]) -> bool {
+        add_cell(series, |one| one, (number, 0.1), &[claims.to_vec()])
+    }
+
     #[test]
     fn weights_divide_what_those_that_contend_got() {
         let mut series = vec![Series::default(); 3];
         let claims = [claim(0, 30.0, 100.0), claim(2, 50.0, 300.0)];
-        assert!(add_cell(&mut series, 4, 0.1, &claims));
+        assert!(add(&mut series, 4, &claims));
         assert_eq!(series[0].cells, [Cell { got: 30.0, promised: 20.0, whole: 80.0 }]);
         assert_eq!(series[2].cells, [Cell { got: 50.0, promised: 60.0, whole: 80.0 }]);
         assert!(series[1].cells.is_empty());
@@ -139,13 +127,13 @@ mod tests {
     fn one_alone_does_not_contend_and_a_break_begins_a_spell() {
         let mut series = vec![Series::default(); 2];
         let both = [claim(0, 1.0, 1.0), claim(1, 1.0, 1.0)];
-        assert!(!add_cell(&mut series, 0, 0.1, &both[..1]));
+        assert!(!add(&mut series, 0, &both[..1]));
         for number in [1, 2, 5, 6] {
-            assert!(add_cell(&mut series, number, 0.1, &both));
+            assert!(add(&mut series, number, &both));
         }
         assert_eq!((series[0].spells, series[0].cells.len()), (2, 4));
         series[0].bridge(7);
-        assert!(add_cell(&mut series, 8, 0.1, &both));
+        assert!(add(&mut series, 8, &both));
         assert_eq!((series[0].spells, series[1].spells), (2, 3));
     }
 
@@ -153,7 +141,7 @@ mod tests {
     fn each_cpu_divides_by_itself() {
         let mut series = vec![Series::default(); 2];
         let cpus = [vec![claim(0, 10.0, 100.0), claim(1, 30.0, 50.0)], vec![claim(1, 40.0, 50.0)]];
-        assert!(add_divided_cell(&mut series, 0, 0.1, &cpus));
+        assert!(add_cell(&mut series, |one| one, (0, 0.1), &cpus));
         let promised = 40.0 * 2.0 / 3.0;
         assert!((series[0].cells[0].promised - promised).abs() < 1e-9);
         assert!((series[1].cells[0].got - 30.0).abs() < 1e-9, "{series:?}");

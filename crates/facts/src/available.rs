@@ -12,6 +12,15 @@ pub enum Available<T> {
     NotAvailable(String),
 }
 
+impl<T, E: ToString> From<Result<T, E>> for Available<T> {
+    fn from(result: Result<T, E>) -> Self {
+        match result {
+            Ok(value) => Self::Value(value),
+            Err(why) => Self::NotAvailable(why.to_string()),
+        }
+    }
+}
+
 impl<T> Available<T> {
     /// The reason why there is no value.
     #[must_use]
@@ -27,6 +36,14 @@ impl<T> Available<T> {
         match self {
             Self::Value(value) => Some(value),
             Self::NotAvailable(_) => None,
+        }
+    }
+
+    /// The same of what becomes of the value.
+    pub fn map<R>(&self, change: impl FnOnce(&T) -> R) -> Available<R> {
+        match self {
+            Self::Value(value) => Available::Value(change(value)),
+            Self::NotAvailable(why) => Available::NotAvailable(why.clone()),
         }
     }
 

@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 
 use assay_diagnostic::closest;
 
-use crate::knob::{Knob, Role};
+use crate::knob::{Knob, Role, Unit};
 use crate::range::ValueRange;
 
 static ALL: LazyLock<Vec<Knob>> = LazyLock::new(|| {
@@ -67,17 +67,23 @@ pub fn find(name: &str) -> Option<&'static Knob> {
 /// A write to this file changes `cpu.weight`, of which it is another view.
 pub const WEIGHT_AS_NICE: &str = "cpu.weight.nice";
 
-/// The settings of a host's groups: files that keep what is written, each once, of which it is known what they say in a new group; and those of
-/// the root alone.
-pub fn settings() -> impl Iterator<Item = &'static Knob> {
+static SETTINGS: LazyLock<Vec<&Knob>> = LazyLock::new(|| {
     // A file that accepts only 0 is a counter that can be reset, such as `cpuacct.usage`.
     const COUNTER: ValueRange = ValueRange::Integer { low: 0, high: 0 };
     let is_kept = |knob: &&Knob| {
         knob.role == Role::Setting
             && knob.range != COUNTER
-            && (knob.default().is_some() || knob.is_root_only())
+            && (knob.default().is_some() || knob.is_root_only() && knob.unit == Unit::Table)
     };
-    all().iter().filter(is_kept).filter(|knob| !knob.is_pattern() && knob.name != WEIGHT_AS_NICE)
+    let kept = all().iter().filter(is_kept);
+    kept.filter(|knob| !knob.is_pattern() && knob.name != WEIGHT_AS_NICE).collect()
+});
+
+/// The settings of a host's groups: files that keep what is written, each once, of which it is known what they say in a new group; and the tables
+/// of the root.
+#[must_use]
+pub fn settings() -> &'static [&'static Knob] {
+    &SETTINGS
 }
 
 /// The knob whose name is closest to `name`, if one is close.

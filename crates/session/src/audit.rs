@@ -13,8 +13,6 @@ mod open_files;
 mod protections;
 mod read;
 mod reading_order;
-#[cfg(test)]
-mod recordings;
 mod systemd;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use super::subject::Subject;
 use super::wanted::Wanted;
 use super::{Asked, Request, Target};
 use crate::conversion::runtime::{Formula, Swap, io_weight, swap_max};
-use crate::rule::Host;
+use crate::host::Host;
 use crate::yaml::Yaml;
 
 /// A key: how the answer calls it, where it stands (the first place that is there counts), its controller, its files on cgroup2 and v1, and how

@@ -5,19 +5,20 @@ use std::collections::BTreeMap;
 use assay_facts::owner::{Owner, unit_of_system};
 use assay_knob::{Limit, limit, weight};
 
-use super::unit::Unit;
+use super::unit::{FORMER, Unit};
 use super::wanted::Wanted;
-use super::{Asked, Row, Standing, Target, row};
+use super::{Asked, Standing, Target, row};
 use crate::finding::Reading;
-use crate::installed::{Became, Installed};
+use crate::found::{Became, Found};
+use crate::host::{Host, Scope};
 use crate::owner;
-use crate::rule::{Host, Scope};
+use crate::tree::Node;
 
 /// Beyond so many no more units are compared, in a made-up snapshot: each repeats the paths of its group and file.
 const MOST: usize = 10_000;
 
 /// Settings of installed units that do not stand in files.
-pub(crate) fn installed(host: &Host) -> Vec<Installed> {
+pub(crate) fn installed(host: &Host) -> Vec<(Became, Found)> {
     let mut found = Vec::new();
     for (name, path) in groups(host) {
         let Some(files) = host.snapshot.units.get(name) else { continue };
@@ -66,9 +67,6 @@ fn key(asked: &Asked) -> String {
     asked.setting.split_once('=').map_or(asked.setting.as_str(), |(key, _)| key).to_owned()
 }
 
-/// Settings that systemd since v258, which has cgroup2 only, does not apply.
-const FORMER: [&str; 2] = ["CPUShares", "MemoryLimit"];
-
 /// Whether nothing was asked for but what a new group has on cgroup2.
 fn is_of_new_group(asked: &Asked) -> bool {
     let Target::File { name, wanted, .. } = &asked.v2 else { return false };
@@ -83,14 +81,20 @@ struct Held<'h, 's> {
 }
 
 impl Held<'_, '_> {
-    fn became(&self, asked: &Asked, startup: Option<&Asked>) -> Option<Installed> {
+    fn became(&self, asked: &Asked, startup: Option<&Asked>) -> Option<(Became, Found)> {
         let tree = self.host.tree_of(asked.controller)?;
         let is_v2 = tree.hierarchy.is_v2;
         let target = if is_v2 { &asked.v2 } else { &asked.v1 };
+        let origin = self.origin(asked, "");
+        let of_group = |sentence| Found::of_group(self.path, origin.clone(), sentence);
         let (file, how) = match target {
-            Target::File { name, how, .. } => (*name, how.clone()),
+            Target::File { name, how, .. } => (*name, how),
             Target::Nowhere(_) => {
-                let found = || self.found(asked, "", Became::NeverApplied);
+                let sentence = format!(
+                    "{} of its unit was never applied: {} is on a v1 hierarchy here, where systemd does not write it",
+                    origin.value, asked.controller
+                );
+                let found = || (Became::NeverApplied, of_group(sentence));
                 return (!is_of_new_group(asked)).then(found);
             }
             Target::Unknown(_) => return None,
@@ -99,13 +103,16 @@ impl Held<'_, '_> {
         let (Standing::Differs, Some(node)) = (&row.standing, tree.node(self.path)) else {
             return None;
         };
-        let is_former = is_v2 && FORMER.contains(&key(asked).as_str());
+        let is_former = is_v2 && FORMER.iter().any(|(former, _)| *former == key(asked));
         let Some(text) = node.text(file) else {
-            let is_missed = is_v2
-                && !is_former
-                && node.lists("cgroup.controllers", asked.controller) == Some(false);
-            let found = || self.found(asked, "", Became::NotEnabled);
-            return (is_missed && !is_of_new_group(asked)).then(found);
+            const CONTROLLERS: &str = "cgroup.controllers";
+            let lacks = node.lists(CONTROLLERS, asked.controller) == Some(false);
+            let sentence = format!(
+                "{} of its unit file stands nowhere: {} is not enabled for the group",
+                origin.value, asked.controller
+            );
+            let found = || (Became::Differs, of_group(sentence).and(node.reading(CONTROLLERS)));
+            return (is_v2 && !is_former && lacks && !is_of_new_group(asked)).then(found);
         };
         // The memory of a virtual machine grows and shrinks, and in a container systemd takes parts of the container's limit.
         let is_part_of_memory = asked.controller == "memory" && asked.setting.ends_with('%');
@@ -113,35 +120,53 @@ impl Held<'_, '_> {
         if is_part_of_memory || is_ignored || is_rounding(target, asked, file, text) {
             return None;
         }
-        let at_startup = startup.and_then(|one| self.at_startup(one, Some(asked)));
-        at_startup.or_else(|| {
-            let expected = row.expected.unwrap_or_default();
-            Some(self.found(asked, "", Became::Differs { file, expected, how }))
-        })
+        if let Some(found) = startup.and_then(|one| self.at_startup(one, Some(asked))) {
+            return Some(found);
+        }
+        let how = if how.is_empty() { String::new() } else { format!(" ({how})") };
+        let sentence = format!(
+            "{file} {} differs from its unit file: {} would be {}{how}",
+            shown(node, file),
+            origin.value,
+            row.expected.unwrap_or_default()
+        );
+        Some((Became::Differs, Found::new(node, &[file], sentence).and(origin)))
     }
 
     /// A setting for the start that stands in the file.
-    fn at_startup(&self, startup: &Asked, ordinary: Option<&Asked>) -> Option<Installed> {
+    fn at_startup(&self, startup: &Asked, ordinary: Option<&Asked>) -> Option<(Became, Found)> {
         let tree = self.host.tree_of(startup.controller)?;
         let target = if tree.hierarchy.is_v2 { &startup.v2 } else { &startup.v1 };
         let Target::File { name: file, .. } = target else { return None };
-        let Row { standing, .. } = row(self.host, self.path, startup);
+        let node = tree.node(self.path)?;
         // Without another one the group goes back to what a new group has.
-        let is_other = ordinary.is_some() || tree.node(self.path)?.is_set(file);
-        let became =
-            Became::AtStartup { file, ordinary: ordinary.map(|asked| asked.setting.clone()) };
-        (standing == Standing::Kept && is_other).then(|| self.found(startup, "Startup", became))
+        let is_other = ordinary.is_some() || node.is_set(file);
+        if row(self.host, self.path, startup).standing != Standing::Kept || !is_other {
+            return None;
+        }
+        let otherwise = ordinary.map(|asked| format!("{} otherwise", asked.setting));
+        let origin = self.origin(startup, "Startup");
+        let sentence = format!(
+            "{file} {} is that of {}, for while systemd starts or stops; its unit has {}",
+            shown(node, file),
+            origin.value,
+            otherwise.as_deref().unwrap_or("nothing else")
+        );
+        Some((Became::AtStartup, Found::new(node, &[file], sentence).and(origin)))
     }
 
-    fn found(&self, asked: &Asked, before: &str, became: Became) -> Installed {
+    /// The unit's file with the setting, `CPUWeight=400`.
+    fn origin(&self, asked: &Asked, before: &str) -> Reading {
         let origin = self.unit.origin(&format!("{before}{}", key(asked))).unwrap_or_default();
-        Installed {
-            group: self.path.to_owned(),
-            origin: Reading::new(origin, format!("{before}{}", asked.setting)),
-            controller: asked.controller,
-            became,
-        }
+        Reading::new(origin, format!("{before}{}", asked.setting))
     }
+}
+
+/// A value for a sentence.
+fn shown(node: Node, file: &str) -> String {
+    const MOST: usize = 200;
+    let text = node.text(file).unwrap_or_default().replace('\n', ", ");
+    if text.is_empty() { "(empty)".to_owned() } else { text.chars().take(MOST).collect() }
 }
 
 /// One percent of a CPU in the usual period, in microseconds.

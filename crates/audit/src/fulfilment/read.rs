@@ -3,7 +3,7 @@
 use super::pod::{KubeletConfig, Pod};
 use super::unit::Unit;
 use super::{Request, compose, pod};
-use crate::rule::Host;
+use crate::host::Host;
 use crate::yaml::{Yaml, documents};
 
 /// One or several manifests, read.

@@ -3,8 +3,8 @@
 use assay_facts::owner::{Container, Owner, Pod};
 
 use super::Request;
+use crate::host::Host;
 use crate::owner::Owned;
-use crate::rule::Host;
 
 /// A group that the user names, where a manifest cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]

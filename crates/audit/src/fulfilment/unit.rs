@@ -10,7 +10,7 @@ use super::subject::Subject;
 use super::wanted::Wanted;
 use super::{Asked, Request, Target};
 use crate::conversion::{MIN_SHARES, systemd};
-use crate::rule::Host;
+use crate::host::Host;
 use crate::snapshot::UnitFile;
 use lines::assignments;
 pub use lines::unit_settings;
@@ -173,8 +173,13 @@ impl Unit {
         };
         let counts = |key: &&Key| !is_replaced(key) && is_written(key.4, host);
         let keys = KEYS.iter().filter(counts);
-        keys.flat_map(|key| self.values(key).into_iter().map(|text| self.one(key, &text, host)))
-            .collect()
+        let one = |key| move |text: String| self.one(key, &text, host);
+        let mut asked: Vec<Asked> =
+            keys.flat_map(|key| self.values(key).into_iter().map(one(key))).collect();
+        // Of both files for a weight of I/O nothing is said twice.
+        let is_unknown = |asked: &Asked| matches!(asked.v2, Target::Unknown(_));
+        asked.dedup_by(|next, one| is_unknown(next) && next.setting == one.setting);
+        asked
     }
 
     /// The values of a key that count.

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use crate::disks::COSTS;
 use crate::disks::{MOST_NAMED, names, with_schedulers};
 use crate::finding::{Class, Reading};
+use crate::host::COSTS;
 use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::snapshot::Disk;
 use crate::tree::Node;

@@ -1,10 +1,9 @@
 //! Settings of systemd's units that do not stand in the files of their groups.
 
-use crate::finding::{Class, Reading};
+use crate::finding::Class;
+use crate::found::Became;
 use crate::fulfilment::installed;
-use crate::installed::{Became, Installed};
 use crate::rule::{Find, Found, Host, Rule};
-use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -17,7 +16,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "systemd accepts the setting and writes it nowhere",
         remedy: "boot with systemd.unified_cgroup_hierarchy=1, or use what v1 has: MemoryMax=, CPUWeight=, IOReadBandwidthMax=",
         source: "systemd src/core/cgroup.c (cgroup_context_apply); systemd.resource-control(5)",
-        find: Find::Host(v1_side),
+        find: Find::Host(|host| of(host, Became::NeverApplied)),
     },
     Rule {
         code: "A-STARTUP",
@@ -29,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "none needed while `systemctl is-system-running` says starting or stopping; if it stays, a job does not end \
                  (`systemctl list-jobs`), or somebody else wrote the file",
         source: "systemd.resource-control(5), \"StartupCPUWeight=\"; systemd src/core/cgroup.c (manager_state)",
-        find: Find::Host(at_startup),
+        find: Find::Host(|host| of(host, Became::AtStartup)),
     },
     Rule {
         code: "A-DRIFT",
@@ -44,75 +43,13 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "`systemctl show UNIT` has what systemd knows; `systemctl daemon-reload` if the unit's files are what you want; \
                  `assay audit --watch` names who writes the group's file",
         source: "systemd.resource-control(5), systemd.unit(5); systemd src/core/cgroup.c",
-        find: Find::Host(drift),
+        find: Find::Host(|host| of(host, Became::Differs)),
     },
 ];
 
-fn each(host: &Host, find: impl Fn(&Host, &Installed) -> Option<Found>) -> Vec<Found> {
-    host.installed(installed).iter().filter_map(|one| find(host, one)).collect()
-}
-
-fn node<'h>(host: &'h Host, one: &Installed) -> Option<Node<'h>> {
-    host.tree_of(one.controller)?.node(&one.group)
-}
-
-fn v1_side(host: &Host) -> Vec<Found> {
-    each(host, |_, one| {
-        let Became::NeverApplied = &one.became else { return None };
-        let sentence = format!(
-            "{} of its unit was never applied: {} is on a v1 hierarchy here, where systemd does not write it",
-            one.origin.value, one.controller
-        );
-        Some(Found::of_group(&one.group, one.origin.clone(), sentence))
-    })
-}
-
-fn at_startup(host: &Host) -> Vec<Found> {
-    each(host, |host, one| {
-        let Became::AtStartup { file, ordinary } = &one.became else { return None };
-        let node = node(host, one)?;
-        let otherwise = ordinary
-            .as_ref()
-            .map_or_else(|| "nothing else".to_owned(), |setting| format!("{setting} otherwise"));
-        let sentence = format!(
-            "{file} {} is that of {}, for while systemd starts or stops; its unit has {otherwise}",
-            value(node, file),
-            one.origin.value
-        );
-        Some(Found::new(node, &[file], sentence).and(one.origin.clone()))
-    })
-}
-
-fn drift(host: &Host) -> Vec<Found> {
-    each(host, |host, one| match &one.became {
-        Became::Differs { file, expected, how } => {
-            let node = node(host, one)?;
-            let how = if how.is_empty() { String::new() } else { format!(" ({how})") };
-            let sentence = format!(
-                "{file} {} differs from its unit file: {} would be {expected}{how}",
-                value(node, file),
-                one.origin.value
-            );
-            Some(Found::new(node, &[file], sentence).and(one.origin.clone()))
-        }
-        Became::NotEnabled => {
-            let node = node(host, one)?;
-            let sentence = format!(
-                "{} of its unit file stands nowhere: {} is not enabled for the group",
-                one.origin.value, one.controller
-            );
-            let controllers: Reading = node.reading("cgroup.controllers");
-            Some(Found::of_group(&one.group, one.origin.clone(), sentence).and(controllers))
-        }
-        _ => None,
-    })
-}
-
-/// A value for a sentence.
-fn value(node: Node, file: &str) -> String {
-    const MOST: usize = 200;
-    let text = node.text(file).unwrap_or_default().replace('\n', ", ");
-    if text.is_empty() { "(empty)".to_owned() } else { text.chars().take(MOST).collect() }
+fn of(host: &Host, became: Became) -> Vec<Found> {
+    let all = host.installed(installed).iter().filter(|(one, _)| *one == became);
+    all.map(|(_, found)| found.clone()).collect()
 }
 
 #[cfg(test)]

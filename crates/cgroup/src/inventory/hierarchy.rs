@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
+use assay_knob::all;
 use serde::Serialize;
 
 /// One hierarchy.
@@ -19,24 +20,8 @@ pub struct Mounted {
     pub controllers: Vec<String>,
 }
 
-/// Controllers of v1 (cgroups(7)). The other options of a mount are too many to list: security modules add theirs.
-const CONTROLLERS: [&str; 15] = [
-    "cpuset",
-    "cpu",
-    "cpuacct",
-    "blkio",
-    "memory",
-    "devices",
-    "freezer",
-    "net_cls",
-    "perf_event",
-    "net_prio",
-    "hugetlb",
-    "pids",
-    "rdma",
-    "misc",
-    "debug",
-];
+/// Controllers of v1 that the table of interface files does not know.
+const WITHOUT_FILES: [&str; 2] = ["perf_event", "debug"];
 
 /// Every mounted hierarchy once: the cgroup v1 ones in mount order, then cgroup2.
 #[must_use]
@@ -66,17 +51,16 @@ pub fn mounted(root: &Root) -> Vec<(Mounted, Mount)> {
 }
 
 fn v1(mount: &Mount, known: &str) -> Mounted {
-    let is_known = |word: &str| {
+    let v2_name = |word: &str| if word == "blkio" { "io".to_owned() } else { word.to_owned() };
+    // The other options of a mount are too many to list: security modules add theirs.
+    let is_controller = |word: &&String| {
         let mut names = known.lines().filter_map(|line| line.split_whitespace().next());
-        CONTROLLERS.contains(&word) || names.any(|name| name == word)
+        let has_files = || all().iter().any(|knob| knob.controller == v2_name(word));
+        has_files() || WITHOUT_FILES.contains(&word.as_str()) || names.any(|name| name == *word)
     };
-    let is_controller = |word: &&String| is_known(word);
     let words: Vec<String> = mount.options.iter().filter(is_controller).cloned().collect();
     let named = mount.options.iter().find(|word| word.starts_with("name="));
-    let controllers: Vec<String> = words
-        .iter()
-        .map(|word| if word == "blkio" { "io".to_owned() } else { word.clone() })
-        .collect();
+    let controllers: Vec<String> = words.iter().map(|word| v2_name(word)).collect();
     let name = match (words.is_empty(), named) {
         (true, Some(named)) => named.clone(),
         _ => words.join(","),

@@ -2,12 +2,10 @@
 // A failure in a shared helper is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use assay_cgroup::inventory::{Entry, Filter, Inventory, rates, take};
-use assay_facts::{Available, CgroupLayout, Controller, Hierarchy, Layout};
+use assay_facts::Available;
 use assay_kernel::Root;
 
 /// A host with `memory` and `cpuset` on v1 and `pids` on cgroup2.
@@ -40,23 +38,8 @@ impl Host {
         fs::write(path, text).unwrap();
     }
 
-    fn layout() -> CgroupLayout {
-        let on = |hierarchy| Controller { hierarchy, own_group: "/".to_owned() };
-        let v1 = |name: &str| on(Hierarchy::V1(Path::new("/cg").join(name)));
-        CgroupLayout {
-            layout: Layout::Hybrid,
-            v2_mount: Some(PathBuf::from("/cg/unified")),
-            controllers: BTreeMap::from([
-                ("memory".to_owned(), v1("memory")),
-                ("cpuset".to_owned(), v1("cpuset")),
-                ("pids".to_owned(), on(Hierarchy::V2(PathBuf::from("/cg/unified")))),
-            ]),
-            bases: BTreeMap::new(),
-        }
-    }
-
     fn take(&self, filter: &Filter) -> Inventory {
-        take(&Root::at(self.tree.path()), &Self::layout(), filter)
+        take(&Root::at(self.tree.path()), filter)
     }
 }
 

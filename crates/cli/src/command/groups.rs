@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Result<Code, Error> {
         depth: arguments.depth,
         populated: arguments.populated,
     };
-    let read = || take(&root, &layout, &filter);
+    let read = || take(&root, &filter);
     let first = read();
     check_groups(&first, &filter, &layout)?;
     if let Some(period) = arguments.watch {

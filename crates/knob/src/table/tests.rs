@@ -1,8 +1,7 @@
 //! Invariants of the table.
 
 use super::*;
-use crate::knob::{Counterpart, Role, SupportedVersions};
-use crate::range::ValueRange;
+use crate::knob::{Counterpart, SupportedVersions};
 use crate::translate::Version;
 
 #[test]
@@ -100,4 +99,15 @@ fn supported_versions_follow_from_files_and_counterparts() {
 fn a_misspelt_name_is_recognized() {
     assert_eq!(suggest("io.wieght"), Some("io.weight"));
     assert_eq!(suggest("memory.maximum.of.all"), None);
+}
+
+#[test]
+fn resettable_counters_and_other_views_are_no_settings() {
+    let is_setting = |name: &str| settings().iter().any(|knob| knob.name == name);
+    assert!(
+        ["cpu.weight", "memory.max", "io.cost.qos", "cgroup.freeze"].into_iter().all(is_setting)
+    );
+    for name in ["cpuacct.usage", "memory.max_usage_in_bytes", "memory.failcnt", WEIGHT_AS_NICE] {
+        assert!(find(name).is_some() && !is_setting(name), "{name}");
+    }
 }

@@ -1,10 +1,9 @@
 //! `assay audit --for`: watches the groups for some time, and compares what they were told with what they got.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use assay_audit::{Snapshot, cpu_groups, cpu_weights, own_sets};
-use assay_contention::{Changes, Contention, Levels, Look, Switches, judge, own_cpus};
+use assay_audit::{Snapshot, cpu_weights, groups_of, own_sets};
+use assay_contention::{Contention, Levels, Look, Switches, judge, own_cpus};
 use assay_facts::Available;
 use assay_host::groups_and_cpus;
 use assay_kernel::{Error as KernelError, Root, clock, signal};
@@ -12,7 +11,7 @@ use assay_knob::WeightMode;
 use assay_sample::contention::{CELL, ContentionWatch};
 use assay_sample::waits::CpuHierarchy;
 
-use super::contended_disks::DiskPart;
+use super::contended_disks::{DiskPart, changes};
 use super::limits::Limits;
 use super::protections::Protections;
 use super::take_snapshot;
@@ -33,15 +32,12 @@ pub fn watch_audit(
     length: Duration,
 ) -> Result<Contention, Error> {
     let start = take_snapshot(root)?;
-    let groups = cpu_groups(&start);
-    let mut cpu = match CpuPart::attach(root, &groups, settings) {
-        Ok(part) => Available::Value(part),
-        Err(why) => Available::NotAvailable(why),
-    };
+    let groups = groups_of(&start, "cpu");
+    let mut cpu = Available::from(CpuPart::attach(root, &groups, settings));
     let counted = cpu.reason().map(|_| Usage::start(root, &start, settings));
     let begun = Instant::now();
     let begun_cpu_ns = clock::thread_cpu_ns();
-    let mut disks = DiskPart::attach(root, &start, settings);
+    let mut disks = Available::from(DiskPart::attach(root, &start, settings));
     let mut limits = Limits::start(root, &start, 0.0);
     let protections = Protections::start(root, &start);
     let mut last_limits = begun;
@@ -64,15 +60,16 @@ pub fn watch_audit(
     let programs_s = cpu.value().map_or(0.0, CpuPart::programs_s)
         + disks.value_mut().map_or(0.0, DiskPart::programs_s);
     let (limits, left_out) = limits.rows();
-    let changes = changes(&start, &take_snapshot(root)?);
+    let end = take_snapshot(root)?;
+    let changes = changes(cpu_weights(&start), cpu_weights(&end));
     Ok(Contention {
         seconds,
         cell_ms: CELL.as_millis() as u64,
-        own_cpus: map(&cpu, |part| own_cpus(&own_sets(&start), &groups, &part.first, &part.last)),
+        own_cpus: cpu.map(|part| own_cpus(&own_sets(&start), &groups, &part.first, &part.last)),
         usage: counted.as_ref().map(Usage::levels).unwrap_or_default(),
-        switches: map(&cpu, |part| Switches::until(&part.last)),
-        cpu: map(&cpu, |part| judge(&part.levels, &changes)),
-        disks: map(&disks, |part| part.judge(&start)),
+        switches: cpu.map(|part| Switches::until(&part.last)),
+        cpu: cpu.map(|part| judge(&part.levels, &changes)),
+        disks: disks.map(|part| part.judge(&start, &end)),
         limits,
         protection: protections.rows(root),
         not_looked_at: [
@@ -86,24 +83,6 @@ pub fn watch_audit(
         .collect(),
         cost: (own_s + programs_s) / seconds,
     })
-}
-
-fn map<T, R>(of: &Available<T>, change: impl FnOnce(&T) -> R) -> Available<R> {
-    match of {
-        Available::Value(value) => Available::Value(change(value)),
-        Available::NotAvailable(why) => Available::NotAvailable(why.clone()),
-    }
-}
-
-/// Weights that are not what they were at the start.
-fn changes(start: &Snapshot, end: &Snapshot) -> Changes {
-    let end = cpu_weights(end).into_iter();
-    let mut end: HashMap<String, String> = end.map(|one| (one.group, one.reading.value)).collect();
-    let both = cpu_weights(start).into_iter().filter_map(|one| {
-        let now = end.remove(&one.group)?;
-        (now != one.reading.value).then_some((one.group, (one.reading.value, now)))
-    });
-    both.collect()
 }
 
 /// What is watched of CPUs.

@@ -1,23 +1,20 @@
 //! The disks while a host is watched.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use assay_audit::{Snapshot, io_groups, weighted_disks};
+use assay_audit::{Snapshot, WeightSetting, groups_of, weighted_disks};
 use assay_contention::{Changes, DiskDivision, DiskLevels, DiskLook};
-use assay_facts::Available;
 use assay_host::groups_and_cpus;
 use assay_kernel::Root;
 use assay_sample::contention::{DiskContentionWatch, MOST_DISKS};
 use assay_sample::requests::IoHierarchy;
-
-use super::take_snapshot;
 
 /// The length of a cell: long against a turn of BFQ.
 const CELL: Duration = Duration::from_millis(500);
 
 /// What is watched of disks.
 pub(super) struct DiskPart {
-    root: Root,
     /// Nothing if no disk is divided by weights.
     watch: Option<DiskContentionWatch>,
     levels: Vec<DiskLevels>,
@@ -26,21 +23,18 @@ pub(super) struct DiskPart {
 }
 
 impl DiskPart {
-    pub(super) fn attach(root: &Root, start: &Snapshot, settings: &Snapshot) -> Available<Self> {
-        match Self::new(root, start, settings) {
-            Ok(part) => Available::Value(part),
-            Err(why) => Available::NotAvailable(why),
-        }
-    }
-
-    fn new(root: &Root, start: &Snapshot, settings: &Snapshot) -> Result<Self, String> {
+    /// The error says why the kernel refuses it.
+    pub(super) fn attach(
+        root: &Root,
+        start: &Snapshot,
+        settings: &Snapshot,
+    ) -> Result<Self, String> {
         // A disk is divided by what divides it now, with the weights that were told.
         let now = weighted_disks(start);
         let mut disks = weighted_disks(settings);
         disks.retain(|disk| now.iter().any(|one| one.device == disk.device && one.by == disk.by));
         disks.truncate(MOST_DISKS);
         let mut part = Self {
-            root: root.clone(),
             watch: None,
             levels: Vec::new(),
             last: DiskLook::default(),
@@ -51,7 +45,7 @@ impl DiskPart {
         }
         let (layout, _) = groups_and_cpus(root);
         let hierarchy = IoHierarchy::new(&layout).map_err(|error| error.to_string())?;
-        let groups = io_groups(start);
+        let groups = groups_of(start, "io");
         let devices: Vec<(u32, u32)> =
             disks.iter().filter_map(|disk| numbers(&disk.device)).collect();
         let watch = DiskContentionWatch::on_groups(root, &hierarchy, &groups, &devices);
@@ -85,24 +79,24 @@ impl DiskPart {
     }
 
     /// What was seen, with the weights that changed meanwhile.
-    pub(super) fn judge(&self, start: &Snapshot) -> Vec<DiskDivision> {
-        let end = take_snapshot(&self.root).map(|end| weighted_disks(&end)).unwrap_or_default();
-        let changes = changes(start, &end);
+    pub(super) fn judge(&self, start: &Snapshot, end: &Snapshot) -> Vec<DiskDivision> {
+        let weights = |snapshot| weighted_disks(snapshot).into_iter().flat_map(|one| one.weights);
+        let changes = changes(weights(start), weights(end));
         let compared: usize = self.levels.iter().map(DiskLevels::compared).sum();
         self.levels.iter().map(|levels| levels.judge(compared, &changes)).collect()
     }
 }
 
 /// Weights that are not what they were at the start.
-fn changes(start: &Snapshot, end: &[assay_audit::DiskSetting]) -> Changes {
-    let all = |disks: &[assay_audit::DiskSetting]| -> std::collections::BTreeMap<String, String> {
-        let weights = disks.iter().flat_map(|disk| disk.weights.clone());
-        weights.map(|one| (one.group, one.reading.value)).collect()
-    };
-    let end = all(end);
-    let both = all(&weighted_disks(start)).into_iter().filter_map(|(group, value)| {
-        let now = end.get(&group)?.clone();
-        (now != value).then_some((group, (value, now)))
+pub(super) fn changes(
+    start: impl IntoIterator<Item = WeightSetting>,
+    end: impl IntoIterator<Item = WeightSetting>,
+) -> Changes {
+    let end: HashMap<String, String> =
+        end.into_iter().map(|one| (one.group, one.reading.value)).collect();
+    let both = start.into_iter().filter_map(|one| {
+        let now = end.get(&one.group)?.clone();
+        (now != one.reading.value).then_some((one.group, (one.reading.value, now)))
     });
     both.collect()
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_GROUPS, MAX_PATHS};
-use assay_audit::{CPU_TIME, WATCHED};
+use assay_audit::{AMOUNTS, CPU_TIME, WATCHED};
 use assay_cgroup::inventory::{Mounted, mounted};
 use assay_facts::Available;
 use assay_facts::owner::Claimant;
 use assay_host::Owners;
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::Mount;
-use assay_knob::{find, is_of_new_group};
+use assay_knob::is_of_new_group;
 
 use super::open_files;
 use super::read::present;
@@ -168,9 +168,8 @@ fn group(tasks: &Tasks, is_v2: bool, directory: &Path, path: String, names: &[St
     let threads = tasks.threads(directory, is_v2);
     let mut open_on = None;
     // Only for groups with a setting of I/O the disks are looked for.
-    let is_of_io =
-        |name: &str| find(name).is_some_and(|knob| knob.controller == "io" && knob.is_amount());
-    if path != "/" && WATCHED.iter().any(|name| is_of_io(name) && is_set(&files, name)) {
+    let mut of_io = AMOUNTS.iter().filter(|(_, controller)| *controller == "io");
+    if path != "/" && of_io.any(|(name, _)| is_set(&files, name)) {
         files.extend(OF_DISKS.into_iter().filter_map(text));
         open_on = Some(open_files::devices(tasks, directory));
     }

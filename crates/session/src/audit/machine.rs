@@ -24,12 +24,9 @@ pub(super) fn read(root: &Root) -> Machine {
         Some(why) => Err(why),
         None => root.read_at_most(MEMORY, MAX_FILE).map_err(|error| error.to_string()),
     };
-    let total = |key: &str| match &memory {
-        Ok(text) => match keyed::kibibytes(text, key) {
-            Some(bytes) => Available::Value(bytes),
-            None => Available::NotAvailable(format!("{MEMORY} has no {key}")),
-        },
-        Err(why) => Available::NotAvailable(why.clone()),
+    let total = |key: &str| -> Available<u64> {
+        let of = |text| keyed::kibibytes(text, key).ok_or(format!("{MEMORY} has no {key}"));
+        memory.as_deref().map_err(Clone::clone).and_then(of).into()
     };
     let kernel = trimmed(root, "/proc/sys/kernel/osrelease");
     let shown = signs(kernel.value().map_or("", String::as_str), &SignsBelow::new(root));
@@ -67,10 +64,7 @@ fn name(root: &Root) -> Available<String> {
 /// The second of the four ids in `Uid:` is the effective one (proc_pid_status(5)).
 fn user(root: &Root) -> Available<u32> {
     let status = text(root, "/proc/self/status").unwrap_or_default();
-    keyed::colon(&status, "Uid")
-        .and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok())
-        .map_or_else(
-            || Available::NotAvailable("/proc/self/status has no Uid".to_owned()),
-            Available::Value,
-        )
+    let user = keyed::colon(&status, "Uid");
+    let user = user.and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok());
+    user.ok_or("/proc/self/status has no Uid").into()
 }

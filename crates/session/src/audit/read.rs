@@ -16,18 +16,14 @@ pub(super) fn text(root: &Root, path: impl AsRef<Path>) -> Option<String> {
 /// A file's text, or why it cannot be read; nothing if it does not exist, or belongs to a controller that this group cannot have.
 pub(super) fn present(root: &Root, path: impl AsRef<Path>) -> Option<Available<String>> {
     match root.read_at_most(path, MAX_FILE) {
-        Ok(text) => Some(Available::Value(text)),
         Err(error) if error.is(Errno::NOENT) || error.is(Errno::NODEV) => None,
-        Err(error) => Some(Available::NotAvailable(error.to_string())),
+        text => Some(text.into()),
     }
 }
 
 /// A file's text without blanks at its ends, or why there is none.
 pub(super) fn trimmed(root: &Root, path: impl AsRef<Path>) -> Available<String> {
-    match root.read_at_most(path, MAX_FILE) {
-        Ok(text) => Available::Value(text.trim().to_owned()),
-        Err(error) => Available::NotAvailable(error.to_string()),
-    }
+    root.read_at_most(path, MAX_FILE).map(|text| text.trim().to_owned()).into()
 }
 
 /// The number in a file.

@@ -1,6 +1,7 @@
 //! Trees of real layouts, laid out as files and audited from the first byte: exactly the expected rules fire.
 
 mod laid_out;
+mod recordings;
 mod rules;
 
 use std::collections::BTreeSet;

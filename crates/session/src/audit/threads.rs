@@ -51,10 +51,8 @@ impl<'r> Tasks<'r> {
         if self.is_elsewhere && !is_v2 {
             return Available::NotAvailable(ELSEWHERE.to_owned());
         }
-        match self.root.read_at_most(group.join(list(is_v2)), MAX_THREADS_LIST) {
-            Ok(text) => Available::Value(text.lines().count() as u64),
-            Err(error) => Available::NotAvailable(error.to_string()),
-        }
+        let text = self.root.read_at_most(group.join(list(is_v2)), MAX_THREADS_LIST);
+        text.map(|text| text.lines().count() as u64).into()
     }
 
     /// Processes of a group that are no kernel threads.
@@ -68,13 +66,10 @@ impl<'r> Tasks<'r> {
     }
 
     fn counted(&self, list: &Path, counts: impl Fn(&Task) -> bool) -> Available<u64> {
-        let ids = match self.ids(list) {
-            Ok(ids) => ids,
-            Err(why) => return Available::NotAvailable(why),
-        };
         // A task that has ended meanwhile is left out.
-        let tasks = ids.into_iter().take(MAX_THREADS).filter_map(|id| task(self.root, id));
-        Available::Value(tasks.filter(counts).count() as u64)
+        let task = |id| task(self.root, id).filter(&counts);
+        let count = |ids: Vec<u32>| ids.into_iter().take(MAX_THREADS).filter_map(task).count();
+        self.ids(list).map(|ids| count(ids) as u64).into()
     }
 
     /// The numbers in a list of processes or threads, if each of them has one here.

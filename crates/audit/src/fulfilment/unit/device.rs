@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{KEYS, Value};
 use crate::fulfilment::Target;
 use crate::fulfilment::wanted::Wanted;
-use crate::rule::Host;
+use crate::host::Host;
 use crate::snapshot::Disk;
 
 /// Whether a setting is such a limit by the path of something else than a device.

@@ -4,11 +4,10 @@ use assay_knob::{device_lines, weight};
 use serde::Serialize;
 
 use crate::finding::Reading;
-use crate::owner;
-use crate::rule::Host;
+use crate::host::{Host, Scope};
 use crate::snapshot::{Disk, Snapshot};
 use crate::tree::Node;
-use crate::weight_settings::WeightSetting;
+use crate::watched::WeightSetting;
 
 /// What divides a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -55,27 +54,12 @@ pub fn weighted_disks(snapshot: &Snapshot) -> Vec<DiskSetting> {
         .collect()
 }
 
-/// The groups of the hierarchy of io, without the top, parents before children.
-#[must_use]
-pub fn io_groups(snapshot: &Snapshot) -> Vec<String> {
-    let host = Host::new(snapshot);
-    let Some(tree) = host.tree_of("io") else { return Vec::new() };
-    let nodes = tree.nodes().filter(|node| !node.is_top());
-    nodes.map(|node| node.path().to_owned()).collect()
-}
-
 fn weights(host: &Host, disk: &Disk, by: DividedBy) -> Vec<WeightSetting> {
-    let Some(tree) = host.tree_of("io") else { return Vec::new() };
-    let nodes = tree.nodes().filter(|node| !node.is_top());
+    let nodes = host.groups(Scope::Of("io")).filter(|node| !node.is_top());
     nodes
         .filter_map(|node| {
             let (file, weight) = weight_of(node, disk, by)?;
-            Some(WeightSetting {
-                group: node.path().to_owned(),
-                owner: owner::named(host.snapshot, node.path()),
-                reading: node.reading(file),
-                weight: weight as f64,
-            })
+            Some(WeightSetting::new(host, node, file, weight as f64))
         })
         .collect()
 }

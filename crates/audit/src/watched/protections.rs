@@ -4,11 +4,11 @@ use assay_facts::owner::Owner;
 use serde::Serialize;
 
 use crate::finding::Reading;
+use crate::host::Host;
 use crate::owner;
 use crate::protection;
-use crate::rule::Host;
 use crate::snapshot::Snapshot;
-use crate::tree::{Node, Tree};
+use crate::tree::Node;
 
 /// A `memory.min` or `memory.low` of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -40,28 +40,18 @@ impl ProtectionSetting {
 #[must_use]
 pub fn protection_settings(snapshot: &Snapshot, most: usize) -> (Vec<ProtectionSetting>, usize) {
     let host = Host::new(snapshot);
-    let Some(tree) = host.v2_of("memory") else { return (Vec::new(), 0) };
-    let mut all = Vec::new();
-    for file in ["memory.min", "memory.low"] {
-        let values = protection::of_tree(tree, file);
-        let set = |node: &Node| protection::set(*node, file).is_some_and(|bytes| bytes > 0);
-        let populated = tree.nodes().filter(|node| !node.is_top() && node.is_populated());
-        all.extend(populated.filter(set).map(|node| (file, node, values[node.index()])));
-    }
+    let all = protection::protected(&host);
+    let all = all.filter(|(_, node, _)| !node.is_top() && node.is_populated()).collect();
     let (part, more) = owner::fair_part(snapshot, all, most, |(_, node, _)| node.path());
     let setting = |(file, node, effective): (&str, Node, Option<u64>)| ProtectionSetting {
         group: node.path().to_owned(),
         owner: owner::named(snapshot, node.path()),
         reading: node.reading(file),
-        effective: effective.filter(|_| tree.hierarchy.is_whole),
-        directory: directory(tree, node),
-        siblings: node.siblings().take(most).map(|one| directory(tree, one)).collect(),
+        effective: effective.filter(|_| node.tree.hierarchy.is_whole),
+        directory: node.directory(),
+        siblings: node.siblings().take(most).map(Node::directory).collect(),
     };
     (part.into_iter().map(setting).collect(), more)
-}
-
-fn directory(tree: &Tree, node: Node) -> String {
-    format!("{}{}", tree.hierarchy.mount.display(), node.path())
 }
 
 #[cfg(test)]

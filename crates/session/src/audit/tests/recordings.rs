@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_audit::audit;
 
-use super::read_snapshot;
+use crate::audit::read_snapshot;
 
 /// A snapshot in crates/audit/tests/fixtures that `scripts/record-trees` makes again.
 struct Recording {

@@ -1,12 +1,12 @@
 //! The limits that groups were given, each with the counters that tell whether it was reached.
 
 use assay_facts::owner::Owner;
-use assay_knob::{Limit, field, limit};
+use assay_knob::{field, limit};
 use serde::Serialize;
 
 use crate::finding::Reading;
+use crate::host::{Host, Scope};
 use crate::owner;
-use crate::rule::Host;
 use crate::snapshot::Snapshot;
 use crate::tree::Node;
 
@@ -60,23 +60,18 @@ pub struct LimitSetting {
 #[must_use]
 pub fn limit_settings(snapshot: &Snapshot) -> Vec<LimitSetting> {
     let host = Host::new(snapshot);
-    let mut limits = Vec::new();
-    for tree in &host.trees {
-        for node in tree.nodes().filter(|node| !node.is_top()) {
-            for (file, of, amount) in of_group(node) {
-                limits.push(LimitSetting {
-                    group: node.path().to_owned(),
-                    owner: owner::named(snapshot, node.path()),
-                    reading: node.reading(file),
-                    of,
-                    amount,
-                    is_v2: tree.hierarchy.is_v2,
-                    directory: format!("{}{}", tree.hierarchy.mount.display(), node.path()),
-                });
-            }
-        }
-    }
-    limits
+    let nodes = host.groups(Scope::All).filter(|node| !node.is_top());
+    let all = nodes.flat_map(|node| of_group(node).into_iter().map(move |one| (node, one)));
+    all.map(|(node, (file, of, amount))| LimitSetting {
+        group: node.path().to_owned(),
+        owner: owner::named(snapshot, node.path()),
+        reading: node.reading(file),
+        of,
+        amount,
+        is_v2: node.tree.hierarchy.is_v2,
+        directory: node.directory(),
+    })
+    .collect()
 }
 
 fn of_group(node: Node) -> Vec<(&'static str, LimitOf, f64)> {
@@ -98,38 +93,36 @@ fn of_group(node: Node) -> Vec<(&'static str, LimitOf, f64)> {
     limits
 }
 
-/// Files of v1 with a limit per device, and what they are of: whether reads, whether bytes.
-const V1_RATES: [(&str, bool, bool); 4] = [
-    ("blkio.throttle.read_bps_device", true, true),
-    ("blkio.throttle.write_bps_device", false, true),
-    ("blkio.throttle.read_iops_device", true, false),
-    ("blkio.throttle.write_iops_device", false, false),
+/// A key in the lines of a file, whether it limits reads, and whether bytes.
+type Rate = (&'static str, bool, bool);
+
+/// Files with limits for devices. Lines of v1 have a number alone.
+const RATES: [(&str, &[Rate]); 5] = [
+    (
+        "io.max",
+        &[
+            ("rbps", true, true),
+            ("wbps", false, true),
+            ("riops", true, false),
+            ("wiops", false, false),
+        ],
+    ),
+    ("blkio.throttle.read_bps_device", &[("", true, true)]),
+    ("blkio.throttle.write_bps_device", &[("", false, true)]),
+    ("blkio.throttle.read_iops_device", &[("", true, false)]),
+    ("blkio.throttle.write_iops_device", &[("", false, false)]),
 ];
 
-fn rates(node: Node) -> Vec<(&'static str, LimitOf, f64)> {
-    let mut limits = Vec::new();
-    let mut add = |file, device: &str, (is_read, is_bytes), text: Option<&str>| {
-        if let Some(most) = text.and_then(limit).and_then(Limit::amount) {
-            let of = DiskRate { device: device.to_owned(), is_read, is_bytes };
-            limits.push((file, LimitOf::Disk(of), most as f64));
-        }
+fn rates(node: Node) -> impl Iterator<Item = (&'static str, LimitOf, f64)> {
+    let lines = move |(file, rates): (&'static str, &'static [Rate])| {
+        node.device_lines(file)
+            .flat_map(move |line| rates.iter().map(move |rate| (file, line, rate)))
     };
-    for (device, line) in node.device_lines("io.max") {
-        for (key, of) in [
-            ("rbps", (true, true)),
-            ("wbps", (false, true)),
-            ("riops", (true, false)),
-            ("wiops", (false, false)),
-        ] {
-            add("io.max", device, of, field(line, key));
-        }
-    }
-    for (file, is_read, is_bytes) in V1_RATES {
-        for (device, line) in node.device_lines(file) {
-            add(file, device, (is_read, is_bytes), Some(line));
-        }
-    }
-    limits
+    RATES.into_iter().flat_map(lines).filter_map(|(file, (device, line), (key, read, bytes))| {
+        let text = if key.is_empty() { line } else { field(line, key)? };
+        let of = DiskRate { device: device.to_owned(), is_read: *read, is_bytes: *bytes };
+        Some((file, LimitOf::Disk(of), limit(text)?.amount()? as f64))
+    })
 }
 
 #[cfg(test)]

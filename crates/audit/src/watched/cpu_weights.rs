@@ -4,9 +4,10 @@ use assay_facts::owner::Owner;
 use serde::Serialize;
 
 use crate::finding::Reading;
+use crate::host::{Host, Scope};
 use crate::owner;
-use crate::rule::Host;
 use crate::snapshot::Snapshot;
+use crate::tree::Node;
 
 /// The weight of a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,27 +26,30 @@ pub struct WeightSetting {
 #[must_use]
 pub fn cpu_weights(snapshot: &Snapshot) -> Vec<WeightSetting> {
     let host = Host::new(snapshot);
-    let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
-    let nodes = tree.nodes().filter(|node| !node.is_top());
-    nodes
-        .filter_map(|node| {
-            Some(WeightSetting {
-                group: node.path().to_owned(),
-                owner: owner::named(snapshot, node.path()),
-                reading: node.reading(node.weight_file()),
-                weight: node.cpu_shares()?,
-            })
-        })
-        .collect()
+    let nodes = host.groups(Scope::Of("cpu")).filter(|node| !node.is_top());
+    let setting =
+        |node: Node| Some(WeightSetting::new(&host, node, node.weight_file(), node.cpu_shares()?));
+    nodes.filter_map(setting).collect()
 }
 
-/// The groups of the hierarchy of cpu, without the top, parents before children.
+/// The groups of the hierarchy of a controller, without the top, parents before children.
 #[must_use]
-pub fn cpu_groups(snapshot: &Snapshot) -> Vec<String> {
+pub fn groups_of(snapshot: &Snapshot, controller: &'static str) -> Vec<String> {
     let host = Host::new(snapshot);
-    let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
-    let nodes = tree.nodes().filter(|node| !node.is_top());
+    let nodes = host.groups(Scope::Of(controller)).filter(|node| !node.is_top());
     nodes.map(|node| node.path().to_owned()).collect()
+}
+
+impl WeightSetting {
+    /// The weight in a file of a group.
+    pub(crate) fn new(host: &Host, node: Node, file: &str, weight: f64) -> Self {
+        Self {
+            group: node.path().to_owned(),
+            owner: owner::named(host.snapshot, node.path()),
+            reading: node.reading(file),
+            weight,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +69,7 @@ mod tests {
             found.iter().map(|one| (one.group.as_str(), one.weight)).collect();
         assert_eq!(weights, [("/a", 3072.0), ("/c", 3.0)]);
         assert_eq!(found[0].reading.file, "/sys/fs/cgroup/a/cpu.weight");
-        assert_eq!(cpu_groups(&v2), ["/a", "/a/b", "/c"]);
+        assert_eq!(groups_of(&v2, "cpu"), ["/a", "/a/b", "/c"]);
         let v1 = Fake::v1("cpu").group("/a", &[("cpu.shares", "512")]).snapshot();
         assert_eq!(cpu_weights(&v1)[0].weight, 512.0);
     }

@@ -97,7 +97,7 @@ fn run(groups: &mut [Group], seconds: f64, random: &mut Random) -> Vec<(Verdict,
                     weight: group.promised,
                 })
                 .collect();
-            add_cell(&mut series, cell, CELL / 1000.0, &claims);
+            add_cell(&mut series, |one| one, (cell, CELL / 1000.0), &[claims]);
             marks = groups.iter().map(|group| group.got).collect();
             cell += 1;
             now = end;

@@ -7,8 +7,8 @@ use assay_units::CpuSet;
 use serde::Serialize;
 
 use crate::finding::Reading;
+use crate::host::Host;
 use crate::owner;
-use crate::rule::Host;
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Tree};
 
