@@ -16,9 +16,9 @@ mod rounds;
 mod score;
 mod sentence;
 
+pub use assay_judge::Expect;
 use assay_judge::cause_entry;
 use assay_run_folder::TrialRecord;
-pub use assay_verdict::causes::Expect;
 use assay_verdict::{Cause, Judgement, PromiseJudgement, Proof, ProofState, Verdict};
 
 use crate::tune::is_work;

@@ -1,21 +1,15 @@
 //! The catalogue of causes: meaning, fingerprint, confirmation, remedy and source of each code.
 //! docs/reference/causes.md lists it. Suspected causes have their entries in their own files
-//! (`causes/`); those that are proven are in `assay_verdict::causes`.
+//! (`causes/`); those that are proven are in `causes/proven.rs`.
 
 use std::fmt::Write as _;
 
-use assay_verdict::causes::{CauseEntry, FoundBy, proven};
-
-/// All causes, of disks, CPUs, placement and runs in general.
-#[must_use]
-pub fn catalogue() -> Vec<&'static CauseEntry> {
-    crate::causes::ENTRIES.iter().chain(proven()).collect()
-}
+use crate::causes::{CauseEntry, FoundBy, catalogue};
 
 /// The catalogue entry of a code.
 #[must_use]
 pub fn cause_entry(code: &str) -> Option<&'static CauseEntry> {
-    catalogue().into_iter().find(|entry| entry.code == code)
+    catalogue().find(|entry| entry.code == code)
 }
 
 /// All that is known of a cause, for a terminal.
@@ -82,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_cause_is_complete_and_has_a_unique_code() {
-        let all = catalogue();
+        let all: Vec<_> = catalogue().collect();
         for entry in &all {
             assert!(entry.code.starts_with("C-"), "{}", entry.code);
             assert_eq!(all.iter().filter(|other| other.code == entry.code).count(), 1);

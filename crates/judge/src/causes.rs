@@ -5,116 +5,205 @@
 //! suspicion and is worded as one; only an intervention proves it. A suspicion predicts every group's share under its cause, and its strength is how well that fits
 //! the measurement: a setting that may break shares is no suspicion by itself. Where all suspicions
 //! are weak, the cause is unknown, and what was examined is listed.
+//!
+//! [`ENTRIES`] is the table of causes. An entry says what is known of a cause, what it needs to be suspected, and how
+//! it is; [`RULES`] says how events prove it.
 
 use assay_run_folder::{PromiseRecord, Reference};
+pub(crate) use assay_stats::rule::FEWEST;
+use assay_terms::{Measure, Side};
+use assay_verdict::{Cause, Proof, Strength, Verdict};
 
 use crate::cpus::Shared;
 use crate::estimates::Estimates;
-use crate::queue::Queue;
+use crate::laws::{self, BFQ_SLICE_S, TICK_S};
+use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
 use crate::subject::Subject;
-pub(crate) use assay_stats::rule::FEWEST;
-use assay_terms::Measure;
-use assay_terms::Side;
-use assay_verdict::Strength;
-use assay_verdict::causes::CauseEntry;
-use assay_verdict::{Cause, Proof, Verdict};
+use fit::Fit;
 pub(crate) use rules::Rule;
 
-mod ceiling;
-mod cpu_contention;
+mod bfq;
+mod cpu;
 mod cpu_imbalance;
-mod cpu_others;
-mod cpu_quota;
-mod demand;
-mod device_queue;
-mod fit;
-mod foreign_writes;
-mod group_idle;
-mod infeasible;
-mod injection;
-mod iocost;
+mod disk;
+mod entry;
+pub(crate) mod fit;
 mod measured;
 mod memory;
-mod never_bound;
 mod own_demand;
 mod per_cpu;
 mod proofs;
-mod quota_burst;
-mod request_pool;
+mod proven;
 mod rules;
-mod seeky;
-mod settings;
-pub(crate) mod short_run;
+mod run;
 mod tag_cap;
-mod translated;
 mod waker;
-mod weight_mode;
 
-/// What is known of each cause that is suspected here.
-pub(crate) const ENTRIES: &[CauseEntry] = &[
-    request_pool::ENTRY,
-    tag_cap::ENTRY,
-    settings::LOW_LATENCY,
-    settings::SLICE_IDLE,
-    injection::ENTRY,
-    device_queue::ENTRY,
-    group_idle::ENTRY,
-    seeky::ENTRY,
-    ceiling::ENTRY,
-    waker::ENTRY,
-    iocost::MODEL,
-    iocost::DONATION,
-    translated::ENTRY,
-    foreign_writes::ENTRY,
-    weight_mode::ENTRY,
-    cpu_imbalance::ENTRY,
-    quota_burst::ENTRY,
-    infeasible::ENTRY,
-    memory::RECLAIM,
-    memory::THP,
-    never_bound::ENTRY,
-    short_run::ENTRY,
+pub use entry::{CauseEntry, Expect, FoundBy, PredictedEffect, SAME_ERROR};
+
+/// What is known of each cause that is suspected or observed here, in the order of examination: what explains most
+/// comes first, and memory reclaim may affect any promise.
+const ENTRIES: &[&CauseEntry] = &[
+    &run::TRANSLATED,
+    &disk::FOREIGN_WRITES,
+    &cpu::WEIGHT_MODE,
+    &cpu_imbalance::ENTRY,
+    &cpu::INFEASIBLE,
+    &cpu::QUOTA_BURST,
+    &waker::ENTRY,
+    &disk::REQUEST_POOL,
+    &bfq::LOW_LATENCY,
+    &bfq::SLICE_IDLE,
+    &bfq::INJECTION,
+    &tag_cap::ENTRY,
+    &disk::DEVICE_QUEUE,
+    &bfq::SEEKY,
+    &bfq::CEILING,
+    &disk::IOCOST_MODEL,
+    &disk::IOCOST_DONATION,
+    &memory::RECLAIM,
+    &memory::THP,
+    &bfq::GROUP_IDLE,
+    &run::NEVER_BOUND,
+    &run::SHORT_RUN,
 ];
 
 /// Causes that events in the kernel prove or exclude.
 pub(crate) const RULES: &[Rule] = &[
     tag_cap::RULE,
-    request_pool::RULE,
+    disk::POOL_RULE,
     waker::RULE,
-    injection::RULE,
-    device_queue::RULE,
-    group_idle::RULE,
-    demand::RULE,
-    cpu_contention::RULE,
-    cpu_others::RULE,
-    cpu_quota::RULE,
+    bfq::INJECTION_RULE,
+    disk::DEVICE_RULE,
+    bfq::IDLE_RULE,
+    disk::DEMAND_RULE,
+    cpu::CONTENTION_RULE,
+    cpu::OTHERS_RULE,
+    cpu::QUOTA_RULE,
     cpu_imbalance::RULE,
 ];
 
-/// Result of examining one cause.
-pub(crate) enum Suspicion {
+/// All causes: the suspected ones, then those that checks prove.
+pub fn catalogue() -> impl Iterator<Item = &'static CauseEntry> {
+    ENTRIES.iter().copied().chain(proven::ENTRIES)
+}
+
+/// What a cause needs to be suspected, and how it is.
+pub(crate) enum Suspect {
+    /// A check, events, or nothing but the record proves it.
+    Never,
+    /// Shares of a disk or of CPU time.
+    Shares(fn(&Symptom<'_, '_>) -> Examined),
+    /// Shares of a disk.
+    Io(fn(&Symptom<'_, '_>) -> Examined),
+    /// Shares of CPU time.
+    Cpu(fn(&Symptom<'_, '_>) -> Examined),
+    /// Shares of CPUs that are known.
+    Cpus(fn(&Symptom<'_, '_>, &Shared) -> Examined),
+    /// A limit of CPU time, by its knob.
+    Quota(fn(&Symptom<'_, '_>, &str) -> Examined),
+    /// A disk with a queue.
+    Queue(fn(&Symptom<'_, '_>, &Queue) -> Examined),
+    /// The same under BFQ.
+    Bfq(fn(&Symptom<'_, '_>, &Queue) -> Examined),
+    /// Any promise, also one on the metrics of a workload.
+    Any(fn(&Subject<'_>, Option<Measure>) -> Examined),
+}
+
+/// The result of examining a cause, or why it could not be examined.
+pub(crate) type Examined = Result<Outcome, String>;
+
+/// What became of a suspicion.
+pub(crate) enum Outcome {
     /// Events in the kernel prove it.
     Proven(Cause),
-    /// It fits, and how well.
-    Fits(Cause, Strength),
+    /// It fits: how well, what is suspected, and the evidence.
+    Fits(Strength, &'static str, Vec<String>),
     /// It does not fit, and why.
     RuledOut(String),
     /// It remains possible: evidence for and against, and how to test it.
     Open(String),
-    /// It could not be examined, and why.
-    NotExamined(String),
+    /// It does not concern this promise.
+    Unconcerned,
 }
 
-impl Suspicion {
-    /// Whether it is about the cause with this code.
-    fn concerns(&self, code: &str) -> bool {
-        match self {
-            Self::Proven(cause) | Self::Fits(cause, _) => cause.code == code,
-            Self::RuledOut(why) | Self::Open(why) | Self::NotExamined(why) => {
-                why.strip_prefix(code).is_some_and(|rest| rest.starts_with(':'))
-            }
-        }
+/// A cause by its code, examined.
+struct Suspicion {
+    code: &'static str,
+    examined: Examined,
+}
+
+/// A promise that is not kept, with its numbers.
+#[derive(Clone, Copy)]
+pub(crate) struct Symptom<'a, 'r> {
+    subject: &'a Subject<'r>,
+    promise: &'a PromiseRecord,
+    measure: Measure,
+    numbers: &'a Estimates,
+    /// Names of the groups.
+    names: &'a [String],
+}
+
+impl<'a, 'r> Symptom<'a, 'r> {
+    /// The first repeat, of which there is one where a cause is examined.
+    fn repeat(&self) -> &'a Repeat<'r> {
+        &self.subject.repeats[0]
+    }
+
+    /// Whether shares of a disk or of CPU time are promised.
+    fn is_of_shares(&self) -> bool {
+        self.promise.is.kind().divides() && !self.measure.is_memory()
+    }
+
+    /// What each group got, as shares or rates.
+    fn seen(&self) -> Vec<f64> {
+        self.numbers.shares().collect()
+    }
+
+    /// What each group was promised.
+    fn promised(&self) -> Vec<f64> {
+        self.numbers.promised().collect()
+    }
+
+    /// How many times its promise a group got.
+    fn times(&self, group: usize) -> f64 {
+        self.numbers.groups[group].share / self.numbers.groups[group].expected_share
+    }
+
+    /// How well these shares explain the seen ones.
+    fn fit(&self, predicted: &[f64]) -> Option<Fit> {
+        Fit::new(self.numbers, predicted)
+    }
+
+    /// How well first come, first served explains the shares.
+    fn first_come_first_served(&self) -> Option<Fit> {
+        self.fit(&laws::first_come_first_served(self.subject.trial, self.names))
+    }
+
+    /// The first of these attributes of a queue that was recorded, with its value.
+    fn attribute(
+        &self,
+        queue: &Queue,
+        names: &[&'static str],
+    ) -> Result<(&'static str, &'r str), String> {
+        let values = queue::reading(self.repeat(), &queue.disk).map(|reading| &reading.at_start);
+        let found = values.and_then(|values| {
+            names.iter().find_map(|name| Some((*name, values.get(*name)?.trim())))
+        });
+        let last = names.last().copied().unwrap_or_default();
+        found.ok_or_else(|| format!("`{last}` was not recorded"))
+    }
+
+    /// Requests a second of all groups together.
+    fn requests_per_s(&self) -> Result<f64, String> {
+        let table = self.repeat().table("io")?;
+        let of = |group: &&str| {
+            let (grown, seconds) =
+                self.repeat().grown(&table, group, &["read_ios", "write_ios"])?;
+            Ok(grown / seconds)
+        };
+        self.subject.groups.iter().map(of).sum()
     }
 }
 
@@ -133,12 +222,15 @@ pub(crate) fn find(
     numbers: Option<&Estimates>,
     verdict: Verdict,
 ) -> Found {
-    let found = match numbers.filter(|numbers| may_be_proven(numbers, verdict)) {
-        Some(numbers) => proofs::find(subject, promise, measure, numbers, verdict),
+    let names: Vec<String> =
+        numbers.map(|numbers| numbers.names().cloned().collect()).unwrap_or_default();
+    let of = |numbers| Symptom { subject, promise, measure, numbers, names: &names };
+    let symptom = numbers.map(of);
+    let found = match symptom.filter(|symptom| may_be_proven(symptom, verdict)) {
+        Some(symptom) => proofs::find(&symptom, verdict),
         None => proofs::Found::default(),
     };
-    let proofs = &found.proofs;
-    let causes = match (verdict, numbers) {
+    let causes = match (verdict, symptom) {
         (Verdict::Void, _) => {
             let checks = subject.checks.iter();
             let concerned: Vec<_> =
@@ -149,23 +241,20 @@ pub(crate) fn find(
             let own = numbers.is_some_and(|numbers| own_demand::explains(subject, numbers));
             causes.sort_by_key(|cause| consequence(&cause.code, own));
             // All checks passed and there is a number: the limit was not reached.
-            if let (true, Some(numbers)) = (all_hold, numbers) {
-                causes.extend(never_bound::cause(subject, promise, measure, numbers));
-            }
-            proofs::add_to_checks(&mut causes, proofs);
+            causes.extend(
+                symptom.filter(|_| all_hold).and_then(|symptom| run::never_bound(&symptom)),
+            );
+            proofs::add_to_checks(&mut causes, &found.proofs);
             causes
         }
-        (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers, proofs),
-        (Verdict::Undecided, Some(numbers)) => {
+        (Verdict::Broken, Some(symptom)) => suspected(&symptom, &found.proofs),
+        (Verdict::Undecided, Some(symptom)) => {
             let of_window = proofs::of_observed_seconds(&found);
             // Fewer starts than a verdict takes are facts, and what may have caused them is suspected.
-            let in_few = numbers.repeats < FEWEST && was_broken(numbers);
+            let in_few = symptom.numbers.repeats < FEWEST && was_broken(symptom.numbers);
             match in_few && of_window.is_empty() {
-                true => suspected(subject, promise, measure, numbers, proofs),
-                false => {
-                    let too_short = too_short(promise, measure, numbers);
-                    of_window.into_iter().chain(too_short).collect()
-                }
+                true => suspected(&symptom, &found.proofs),
+                false => of_window.into_iter().chain(too_short(&symptom)).collect(),
             }
         }
         _ => Vec::new(),
@@ -175,10 +264,10 @@ pub(crate) fn find(
 
 /// Whether there is something that events may prove the cause of. An undecided promise may have been broken in the
 /// observed seconds: that is a fact like the events, whatever other seconds would show.
-fn may_be_proven(numbers: &Estimates, verdict: Verdict) -> bool {
+fn may_be_proven(symptom: &Symptom<'_, '_>, verdict: Verdict) -> bool {
     match verdict {
         Verdict::Void | Verdict::Broken => true,
-        Verdict::Undecided => was_broken(numbers),
+        Verdict::Undecided => was_broken(symptom.numbers),
         Verdict::Kept => false,
     }
 }
@@ -189,15 +278,10 @@ fn was_broken(numbers: &Estimates) -> bool {
 
 /// Why a promise of shares is undecided: the run is too short. It never explains a broken promise,
 /// since the bounds of a share cover it.
-fn too_short(promise: &PromiseRecord, measure: Measure, numbers: &Estimates) -> Vec<Cause> {
-    let shares = promise.is.kind().divides();
-    let slice_s = match measure.is_cpu() {
-        true => short_run::TICK_S,
-        false => short_run::BFQ_SLICE_S,
-    };
-    let timed = measure.is_cpu() || measure.is_io();
-    let found = (shares && timed).then(|| short_run::find(numbers, slice_s, promise.within));
-    found.flatten().into_iter().collect()
+fn too_short(symptom: &Symptom<'_, '_>) -> Option<Cause> {
+    let slice_s = if symptom.measure.is_cpu() { TICK_S } else { BFQ_SLICE_S };
+    let timed = symptom.measure.is_cpu() || symptom.measure.is_io();
+    (symptom.is_of_shares() && timed).then(|| run::short_run(symptom, slice_s))?
 }
 
 /// Sort order of failed checks; those that often follow from another failure come after it. The
@@ -228,130 +312,118 @@ pub fn may_follow_from_others(code: &str) -> bool {
 
 /// Causes of a broken promise on workload metrics: conditions of the whole host.
 pub(crate) fn of_metric(subject: &Subject<'_>) -> Vec<Cause> {
-    ranked(Vec::new(), memory::suspect(subject, None))
+    let mut found = Vec::new();
+    of_any(subject, None, &mut found);
+    ranked(Vec::new(), found)
 }
 
-fn suspected(
-    subject: &Subject<'_>,
-    promise: &PromiseRecord,
-    measure: Measure,
-    numbers: &Estimates,
-    proofs: &[Proof],
-) -> Vec<Cause> {
-    let examined: Vec<String> = subject
-        .checks
-        .iter()
-        .filter(|validity| validity.scope.concerns(measure, &promise.is))
-        .filter_map(|validity| {
-            let (code, _) = validity.proves?;
-            Some(format!("ruled out {code}: {}", validity.check.evidence))
-        })
-        .collect();
-    ranked(examined, proofs::settle(suspicions(subject, promise, measure, numbers), proofs))
+fn suspected(symptom: &Symptom<'_, '_>, proofs: &[Proof]) -> Vec<Cause> {
+    let Symptom { subject, promise, measure, .. } = *symptom;
+    let checks = subject.checks.iter();
+    let concerned = checks.filter(|validity| validity.scope.concerns(measure, &promise.is));
+    let examined = concerned.filter_map(|validity| {
+        let (code, _) = validity.proves?;
+        Some(format!("ruled out {code}: {}", validity.check.evidence))
+    });
+    ranked(examined.collect(), proofs::settle(suspicions(symptom), proofs))
 }
 
 /// Suspicions that fit, strongest first; where none does, what was examined.
-fn ranked(mut examined: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> {
-    let mut found: Vec<(Cause, Strength)> = Vec::new();
+fn ranked(mut evidence: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
-    for suspicion in suspicions {
-        match suspicion {
-            Suspicion::Proven(cause) => causes.push(cause),
-            Suspicion::Fits(cause, strength) => found.push((cause, strength)),
-            Suspicion::RuledOut(why) => examined.push(format!("ruled out {why}")),
-            Suspicion::Open(why) => examined.push(format!("not ruled out {why}")),
-            Suspicion::NotExamined(why) => examined.push(format!("not examined {why}")),
+    let mut found: Vec<Cause> = Vec::new();
+    for Suspicion { code, examined } in suspicions {
+        match examined {
+            Ok(Outcome::Proven(cause)) => causes.push(cause),
+            Ok(Outcome::Fits(strength, what, evidence)) => found.push(Cause {
+                code: code.to_owned(),
+                summary: format!("suspected: {what}"),
+                evidence,
+                strength: Some(strength),
+            }),
+            Ok(Outcome::RuledOut(why)) => evidence.push(format!("ruled out {code}: {why}")),
+            Ok(Outcome::Open(why)) => evidence.push(format!("not ruled out {code}: {why}")),
+            Err(why) => evidence.push(format!("not examined {code}: {why}")),
+            Ok(Outcome::Unconcerned) => {}
         }
     }
     // A stable sort: equally strong ones keep the order of examination.
-    found.sort_by_key(|(_, strength)| std::cmp::Reverse(*strength));
-    let known =
-        !causes.is_empty() || found.first().is_some_and(|(_, strength)| *strength > Strength::Weak);
-    let suspected = found.into_iter();
-    causes.extend(suspected.map(|(cause, strength)| Cause { strength: Some(strength), ..cause }));
-    if !known {
-        let unknown = Cause {
+    found.sort_by_key(|cause| std::cmp::Reverse(cause.strength));
+    let fits = found.first().is_some_and(|cause| cause.strength > Some(Strength::Weak));
+    if causes.is_empty() && !fits {
+        causes.push(Cause {
             code: "C-UNKNOWN".to_owned(),
             summary: "none of the known causes fits what was recorded".to_owned(),
-            evidence: examined,
+            evidence,
             strength: None,
-        };
-        causes.insert(0, unknown);
+        });
     }
+    causes.extend(found);
     causes
 }
 
-/// Suspicions in the order of how much they explain. Most concern shares of a disk or of CPU time;
-/// memory reclaim may affect any promise.
-fn suspicions(
-    subject: &Subject<'_>,
-    promise: &PromiseRecord,
-    measure: Measure,
-    numbers: &Estimates,
-) -> Vec<Suspicion> {
-    let shares = promise.is.kind().divides();
-    let first = subject.repeats.first();
-    let mut of_memory = memory::suspect(subject, Some(measure));
-    let limits_cpu = measure.is_cpu() && promise.is.kind().side() == Side::Above;
-    if let (Reference::Knob(knob), true, Some(repeat)) = (promise.is.to(), limits_cpu, first) {
-        let mut found = vec![quota_burst::suspect(subject, repeat, knob, numbers)];
-        found.append(&mut of_memory);
-        return found;
-    }
-    let Some(repeat) = first.filter(|_| shares && !measure.is_memory()) else {
-        return of_memory;
-    };
-    let mut found: Vec<Suspicion> =
-        translated::suspect(subject, promise, numbers).into_iter().collect();
-    if measure.is_cpu() {
-        let shared = Shared::in_repeat(subject.host, subject.trial, repeat.record).ok().flatten();
-        if let Some(shared) = &shared {
-            found.push(weight_mode::suspect(subject.host, repeat.record, shared, numbers));
-            found.push(cpu_imbalance::suspect(repeat, shared, numbers));
-        }
-        found.push(infeasible::suspect(numbers));
-        found.append(&mut of_memory);
-        return found;
-    }
-    found.extend(foreign_writes::suspect(subject, repeat, numbers));
-    for queue in Queue::all(subject.trial, repeat) {
-        match queue {
-            Err(why) => found.push(Suspicion::NotExamined(format!("the queue: {why}"))),
-            Ok(queue) => {
-                found.extend(of_queue(subject, (&queue, repeat), measure, numbers, promise));
+/// Examines all causes that may concern the promise.
+fn suspicions(symptom: &Symptom<'_, '_>) -> Vec<Suspicion> {
+    let Symptom { subject, promise, measure, .. } = *symptom;
+    let mut found = Vec::new();
+    if !subject.repeats.is_empty() {
+        match promise.is.to() {
+            Reference::Knob(knob)
+                if measure.is_cpu() && promise.is.kind().side() == Side::Above =>
+            {
+                of_quota(symptom, knob, &mut found);
             }
+            _ if symptom.is_of_shares() => of_shares(symptom, &mut found),
+            _ => {}
         }
     }
-    found.append(&mut of_memory);
+    of_any(subject, Some(measure), &mut found);
     found
 }
 
-/// Suspicions about the scheduler of a disk and the disk itself.
-fn of_queue(
-    subject: &Subject<'_>,
-    (queue, repeat): (&Queue, &Repeat<'_>),
-    measure: Measure,
-    numbers: &Estimates,
-    promise: &PromiseRecord,
-) -> Vec<Suspicion> {
-    let within = promise.within;
-    let is_bfq = queue.scheduler.as_deref() == Some("bfq");
-    let mut found = Vec::new();
-    if is_bfq {
-        found.push(waker::suspect(subject, queue, repeat, numbers, measure));
+/// Adds what this says of each cause that it examines.
+fn examine(found: &mut Vec<Suspicion>, how: impl Fn(&Suspect) -> Option<Examined>) {
+    found.extend(
+        ENTRIES.iter().filter_map(|entry| {
+            Some(Suspicion { code: entry.code, examined: how(&entry.suspect)? })
+        }),
+    );
+}
+
+fn of_any(subject: &Subject<'_>, measure: Option<Measure>, found: &mut Vec<Suspicion>) {
+    examine(found, |suspect| match suspect {
+        Suspect::Any(examine) => Some(examine(subject, measure)),
+        _ => None,
+    });
+}
+
+fn of_quota(symptom: &Symptom<'_, '_>, knob: &str, found: &mut Vec<Suspicion>) {
+    examine(found, |suspect| match suspect {
+        Suspect::Quota(examine) => Some(examine(symptom, knob)),
+        _ => None,
+    });
+}
+
+fn of_shares(symptom: &Symptom<'_, '_>, found: &mut Vec<Suspicion>) {
+    let (subject, repeat) = (symptom.subject, symptom.repeat());
+    let of_cpu = symptom.measure.is_cpu();
+    let shared = Shared::in_repeat(subject.host, subject.trial, repeat.record).ok().flatten();
+    examine(found, |suspect| match suspect {
+        Suspect::Shares(examine) => Some(examine(symptom)),
+        Suspect::Io(examine) if !of_cpu => Some(examine(symptom)),
+        Suspect::Cpu(examine) if of_cpu => Some(examine(symptom)),
+        Suspect::Cpus(examine) if of_cpu => Some(examine(symptom, shared.as_ref()?)),
+        _ => None,
+    });
+    let queues = if of_cpu { Vec::new() } else { Queue::all(subject.trial, repeat) };
+    for queue in queues {
+        match queue {
+            Err(why) => found.push(Suspicion { code: "the queue", examined: Err(why) }),
+            Ok(queue) => examine(found, |suspect| match suspect {
+                Suspect::Queue(examine) => Some(examine(symptom, &queue)),
+                Suspect::Bfq(examine) if queue.is_bfq() => Some(examine(symptom, &queue)),
+                _ => None,
+            }),
+        }
     }
-    found.push(request_pool::suspect(subject, queue, numbers));
-    if is_bfq {
-        let grid = repeat.grid(measure).ok();
-        found.extend(settings::suspect(subject, queue, repeat, numbers, grid));
-        found.push(injection::suspect(queue, repeat, numbers, within));
-        found.extend(tag_cap::suspect(subject, queue, repeat, numbers, within));
-    }
-    found.push(device_queue::suspect(subject, queue, repeat, numbers));
-    if is_bfq {
-        found.push(seeky::suspect(subject, queue, repeat, numbers));
-        found.push(ceiling::suspect(subject, repeat, numbers));
-    }
-    found.extend(iocost::suspect(subject, queue, repeat, numbers));
-    found
 }

@@ -9,7 +9,6 @@
 //!                                     validity checks, causes  ------------->  verdict
 //! ```
 
-mod bfq_request_cap;
 mod by_starts;
 mod cause_docs;
 mod causes;
@@ -22,6 +21,7 @@ mod expected;
 mod facts;
 mod found;
 mod knob_value;
+mod laws;
 mod metric;
 mod metric_promise;
 mod placement;
@@ -47,12 +47,13 @@ use assay_verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict};
 use cross_trial::TrialInput;
 use trial_value::TrialValues;
 
-pub use bfq_request_cap::{Cap, WRITER_PART, group_caps};
-pub use cause_docs::{catalogue, cause_entry, cause_text, causes_page};
-pub use causes::may_follow_from_others;
-pub use causes::short_run::{BFQ_SLICE_S, TICK_S};
+pub use cause_docs::{cause_entry, cause_text, causes_page};
+pub use causes::{
+    CauseEntry, Expect, FoundBy, PredictedEffect, SAME_ERROR, catalogue, may_follow_from_others,
+};
 pub use checks::{Disturbances, OnOneCpu, validity};
 
+pub use laws::{BFQ_SLICE_S, Cap, TICK_S, group_caps};
 pub use shares::{MeasuredShares, judge_shares};
 pub use stop::{interim, is_enough, source};
 

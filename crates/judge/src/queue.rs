@@ -82,6 +82,11 @@ impl Queue {
         })
     }
 
+    /// Whether BFQ scheduled it.
+    pub(crate) fn is_bfq(&self) -> bool {
+        self.scheduler.as_deref() == Some("bfq")
+    }
+
     /// Mean of the readings of `in_flight`.
     pub(crate) fn mean_in_flight(&self) -> Option<f64> {
         let values = self.in_flight.as_ref().ok()?;

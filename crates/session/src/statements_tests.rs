@@ -11,7 +11,7 @@ fn statements() -> [(&'static str, Vec<Statement>); 4] {
     let known = known.map(|one| (one.code.into(), one.source.into(), one.shown_by.into()));
     let rules = assay_audit::all();
     let rules = rules.map(|one| (one.code.into(), one.source.into(), String::new()));
-    let causes = assay_judge::catalogue().into_iter();
+    let causes = assay_judge::catalogue();
     let causes = causes.map(|one| (one.code.into(), one.source.into(), String::new()));
     let mut by_source: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for knob in assay_knob::all() {

@@ -5,7 +5,6 @@
 //! A pure crate without judgement: what shows a document needs neither the statistics nor the rules that
 //! made it.
 
-pub mod causes;
 mod comparison;
 mod fleet;
 mod judgement;

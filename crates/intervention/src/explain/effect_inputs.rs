@@ -1,8 +1,8 @@
 //! Trial properties used to predict each cause's effect.
 
+use assay_judge::Expect;
 use assay_judge::{BFQ_SLICE_S, Cap, TICK_S, group_caps};
 use assay_run_folder::TrialRecord;
-use assay_verdict::causes::Expect;
 use assay_verdict::wording::{count, percent};
 use assay_verdict::{PromiseJudgement, Verdict};
 

@@ -6,8 +6,8 @@
 //! changes unrelated to it leave the error where it is: that separates causes which the same change
 //! would cure.
 
+use assay_judge::Expect;
 use assay_judge::cause_entry;
-use assay_verdict::causes::Expect;
 use serde::{Deserialize, Serialize};
 
 use super::Arm;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::predicted_effect::Prediction;
 use super::rounds::Rounds;
-use assay_verdict::causes::Expect;
+use assay_judge::Expect;
 
 /// One prediction after the change was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

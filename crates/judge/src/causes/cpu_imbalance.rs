@@ -8,36 +8,26 @@
 
 use assay_stats::series::at;
 use assay_terms::Measure;
-use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::{percent, some_of};
-use assay_verdict::{Cause, ProofState};
+use assay_verdict::{ProofState, Strength};
 
-use super::fit::Fit;
 use super::per_cpu::{PerCpu, Without};
 use super::rules::{Case, Finding, NEGLIGIBLE, Rule};
-use super::{Strength, Suspicion};
+use super::{CauseEntry, Examined, Outcome, PredictedEffect, Suspect, Symptom};
 use crate::cpus::Shared;
-use crate::estimates::Estimates;
 use crate::repeat::Repeat;
-use crate::sorted::Sorted;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-CPU-IMBALANCE",
     what: "The groups' threads were not spread evenly over the CPUs, and weights are exact on each CPU only.",
-    found_by: FoundBy::Suspicion,
     fingerprint: "A group has 10 % or more of its time more than its even part on one CPU, second by second (`cpuacct.usage_percpu`), and exact weights on each CPU alone explain the shares.",
     confirm: "One CPU for all groups: the error vanishes.",
     tests: &["one-cpu"],
-    effects: &[PredictedEffect {
-        of: &["one-cpu"],
-        expect: Expect::Vanishes,
-        why: "on one CPU weights are kept exactly",
-    }],
+    effects: &[PredictedEffect::ONE_CPU],
     remedy: "As many threads in each group as there are CPUs, or a multiple; or dedicated CPUs.",
     source: "kernel/sched/fair.c: calc_group_shares; 6b2d770026 (2.6.28)",
+    ..CauseEntry::suspected(Suspect::Cpus(suspect))
 };
-
-const CODE: &str = ENTRY.code;
 
 /// A group whose largest part on one CPU exceeds an even part by this much, averaged over seconds,
 /// is unevenly spread: 60 to 40 on two CPUs.
@@ -48,102 +38,127 @@ const UNEVEN: f64 = 0.1;
 const STEP_NS: u64 = 1_000_000_000;
 
 /// Examines on which CPUs each group ran.
-pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Estimates) -> Suspicion {
+fn suspect(symptom: &Symptom<'_, '_>, shared: &Shared) -> Examined {
     if shared.set.len() < 2 {
-        return Suspicion::RuledOut(format!("{CODE}: the groups shared one CPU"));
+        return Ok(Outcome::RuledOut("the groups shared one CPU".to_owned()));
     }
-    let table = match repeat.table("cpu_split") {
-        Ok(table) => table,
-        Err(why) => return Suspicion::NotExamined(format!("{CODE}: {why}")),
-    };
-    let mut seen = Vec::new();
-    for (index, name) in numbers.names().enumerate() {
-        match unevenness(repeat, &table, shared, name) {
-            Some(uneven) => seen.push((index, uneven)),
-            None => {
-                let missing = format!("{CODE}: the samples do not show on which CPUs `{name}` ran");
-                return Suspicion::NotExamined(missing);
-            }
-        }
+    let ran = Ran::new(symptom, shared)?;
+    let mut uneven = Vec::new();
+    for (group, name) in symptom.names.iter().enumerate() {
+        let unknown = || format!("the samples do not show on which CPUs `{name}` ran");
+        uneven.push((group, ran.unevenness(group).ok_or_else(unknown)?));
     }
-    seen.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let most = seen.first().map_or(0.0, |(_, uneven)| *uneven);
+    uneven.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let most = uneven.first().map_or(0.0, |(_, uneven)| *uneven);
     if most < UNEVEN {
-        return Suspicion::RuledOut(format!(
-            "{CODE}: every group was spread evenly over the CPUs {}, up to {}",
+        return Ok(Outcome::RuledOut(format!(
+            "every group was spread evenly over the CPUs {}, up to {}",
             shared.set,
             percent(most)
+        )));
+    }
+    let even = 1.0 / shared.count();
+    let far = uneven.iter().filter(|(_, uneven)| *uneven >= UNEVEN);
+    let far = far.map(|(group, uneven)| {
+        format!(
+            "`{}` had {} of its time on one CPU ({} would be even), and is off by {}",
+            symptom.names[*group],
+            percent(even + uneven),
+            percent(even),
+            percent(symptom.times(*group) - 1.0)
+        )
+    });
+    let mut evidence =
+        vec![format!("in single seconds {}", some_of(&far.collect::<Vec<_>>(), "; "))];
+    let mut strength = Strength::Weak;
+    // With a CPU for each group any division could be due to the placement of the groups.
+    if shared.set.len() < symptom.names.len() {
+        let predicted = ran.by_exact_weights(&symptom.promised());
+        let fit = symptom.fit(&predicted).and_then(|fit| Some((fit.strength()?, fit.explained())));
+        let Some((fitting, explained)) = fit else {
+            return Ok(Outcome::RuledOut(format!(
+                "groups were uneven over the CPUs by up to {}, but exact weights on each CPU alone do not explain the \
+                 shares",
+                percent(most)
+            )));
+        };
+        strength = fitting;
+        evidence.push(format!(
+            "exact weights on each CPU, given where the groups ran, explain {} of the error",
+            percent(explained)
         ));
     }
-    let predicted = predicted(repeat, &table, shared, numbers);
-    let Some(predicted) = predicted else {
-        // With a CPU for each group any division could be due to the placement of the groups.
-        return Suspicion::Fits(cause(shared, numbers, &seen), Strength::Weak);
-    };
-    match Fit::new(numbers, &predicted).and_then(|fit| Some((fit.strength()?, fit.explained()))) {
-        None => Suspicion::RuledOut(format!(
-            "{CODE}: groups were uneven over the CPUs by up to {}, but exact weights on each CPU \
-             alone do not explain the shares",
-            percent(most)
-        )),
-        Some((strength, explained)) => {
-            let mut cause = cause(shared, numbers, &seen);
-            cause.evidence.insert(
-                1,
-                format!(
-                    "exact weights on each CPU, given where the groups ran, explain {} of the \
-                     error",
-                    percent(explained)
-                ),
-            );
-            Suspicion::Fits(cause, strength)
-        }
-    }
+    evidence.push(
+        "to test it: let the groups share one CPU (in the shipped study `--set cpus=0`), where the weights are \
+         obeyed if this is the cause; or bind one thread of each group to each CPU"
+            .to_owned(),
+    );
+    let what = "weights act on each CPU separately, and the threads of the groups were not spread evenly over the CPUs";
+    Ok(Outcome::Fits(strength, what, evidence))
 }
 
-/// Shares each group would have if weights were exact on every CPU alone, given where it ran.
-///
-/// On CPU `c` a group has the part `W l_c / S_c`, where `l_c` is the part of its load on that CPU
-/// and `S_c` the weight of all load there: `sum_c f_c S_c = W` with the part `f_c` of the CPU that
-/// it had. That is one unknown per CPU and one equation per group: with more groups than CPUs the
-/// equations hold only if this model is right. They are solved second by second; `None` with fewer
-/// groups.
-fn predicted(
-    repeat: &Repeat<'_>,
-    table: &Sorted<'_>,
-    shared: &Shared,
-    numbers: &Estimates,
-) -> Option<Vec<f64>> {
-    if shared.set.len() >= numbers.groups.len() {
-        return None;
+/// Where the groups ran, second by second.
+struct Ran<'a, 'r> {
+    repeat: &'a Repeat<'r>,
+    /// By group and CPU.
+    series: Vec<Vec<Vec<(u64, f64)>>>,
+}
+
+impl<'a, 'r> Ran<'a, 'r> {
+    fn new(symptom: &Symptom<'a, 'r>, shared: &Shared) -> Result<Self, String> {
+        let repeat = symptom.repeat();
+        let table = repeat.table("cpu_split")?;
+        let of = |name: &String| {
+            let columns = shared.set.iter().map(|cpu| format!("cpu{cpu}_ns"));
+            let on = |column: String| table.sum(name, &[&column]).ok();
+            columns.map(on).collect::<Option<_>>().unwrap_or_default()
+        };
+        Ok(Self { repeat, series: symptom.names.iter().map(of).collect() })
     }
-    let mut series = Vec::new();
-    for name in numbers.names() {
-        let mut by_cpu = Vec::new();
-        for cpu in shared.set.iter() {
-            by_cpu.push(table.sum(name, &[&format!("cpu{cpu}_ns")]).ok()?);
+
+    /// What these groups used of each CPU in each second in which that is known of all of them.
+    fn seconds(&self, groups: std::ops::Range<usize>) -> Vec<Vec<Vec<f64>>> {
+        let (mut all, mut from) = (Vec::new(), self.repeat.start_ns);
+        while from.checked_add(STEP_NS).is_some_and(|to| to <= self.repeat.end_ns) {
+            let on = |one: &Vec<_>| Some(at(one, from + STEP_NS)? - at(one, from)?);
+            let of = |group: usize| self.series[group].iter().map(on).collect();
+            all.extend(groups.clone().map(of).collect::<Option<Vec<Vec<f64>>>>());
+            from += STEP_NS;
         }
-        series.push(by_cpu);
+        all
     }
-    let weights: Vec<f64> = numbers.promised().collect();
-    let mut sums = vec![0.0; weights.len()];
-    let mut from = repeat.start_ns;
-    while from.checked_add(STEP_NS).is_some_and(|to| to <= repeat.end_ns) {
-        let spent: Option<Vec<Vec<f64>>> = series
-            .iter()
-            .map(|by_cpu| {
-                let on = |one| Some(at(one, from + STEP_NS)? - at(one, from)?);
-                by_cpu.iter().map(on).collect()
-            })
-            .collect();
-        from += STEP_NS;
-        let Some(spent) = spent else { continue };
-        for (group, weight) in implied_weights(&spent, &weights).into_iter().enumerate() {
-            let had: f64 = spent[group].iter().sum();
-            sums[group] += if weight > 0.0 { had * weights[group] / weight } else { 0.0 };
+
+    /// By how much the largest part of a group's time on one CPU exceeds an even part, averaged over
+    /// the steps of the window.
+    fn unevenness(&self, group: usize) -> Option<f64> {
+        let (mut sum, mut steps) = (0.0, 0.0);
+        for spent in self.seconds(group..group + 1).iter().map(|groups| &groups[0]) {
+            let all: f64 = spent.iter().sum();
+            if all > 0.0 {
+                let most = spent.iter().copied().fold(0.0, f64::max);
+                sum += most / all - 1.0 / spent.len() as f64;
+                steps += 1.0;
+            }
         }
+        (steps > 0.0).then(|| sum / steps)
     }
-    Some(sums)
+
+    /// Shares each group would have if weights were exact on every CPU alone, given where it ran.
+    ///
+    /// On CPU `c` a group has the part `W l_c / S_c`, where `l_c` is the part of its load on that CPU
+    /// and `S_c` the weight of all load there: `sum_c f_c S_c = W` with the part `f_c` of the CPU that
+    /// it had. That is one unknown per CPU and one equation per group: with more groups than CPUs the
+    /// equations hold only if this model is right. They are solved second by second.
+    fn by_exact_weights(&self, weights: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; weights.len()];
+        for spent in self.seconds(0..weights.len()) {
+            for (group, weight) in implied_weights(&spent, weights).into_iter().enumerate() {
+                let had: f64 = spent[group].iter().sum();
+                sums[group] += if weight > 0.0 { had * weights[group] / weight } else { 0.0 };
+            }
+        }
+        sums
+    }
 }
 
 /// Effective weights of the groups if each CPU divided itself by weight: the solution nearest to
@@ -177,71 +192,8 @@ fn implied_weights(spent: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {
     (0..weights.len()).map(|group| implied(&on_cpu, group)).collect()
 }
 
-/// By how much the largest part of a group's time on one CPU exceeds an even part, averaged over
-/// the steps of the window.
-fn unevenness(
-    repeat: &Repeat<'_>,
-    table: &Sorted<'_>,
-    shared: &Shared,
-    group: &str,
-) -> Option<f64> {
-    let mut by_cpu = Vec::new();
-    for cpu in shared.set.iter() {
-        by_cpu.push(table.sum(group, &[&format!("cpu{cpu}_ns")]).ok()?);
-    }
-    let (mut sum, mut steps) = (0.0, 0.0);
-    let mut from = repeat.start_ns;
-    while from.checked_add(STEP_NS).is_some_and(|to| to <= repeat.end_ns) {
-        let spent: Option<Vec<f64>> = by_cpu
-            .iter()
-            .map(|series| Some(at(series, from + STEP_NS)? - at(series, from)?))
-            .collect();
-        from += STEP_NS;
-        let Some(spent) = spent else { continue };
-        let all: f64 = spent.iter().sum();
-        if all > 0.0 {
-            let most = spent.iter().copied().fold(0.0, f64::max);
-            sum += most / all - 1.0 / shared.count();
-            steps += 1.0;
-        }
-    }
-    (steps > 0.0).then(|| sum / steps)
-}
-
-fn cause(shared: &Shared, numbers: &Estimates, seen: &[(usize, f64)]) -> Cause {
-    let even = 1.0 / shared.count();
-    let uneven: Vec<String> = seen
-        .iter()
-        .filter(|(_, uneven)| *uneven >= UNEVEN)
-        .map(|(index, uneven)| {
-            let error = numbers.groups[*index].share / numbers.groups[*index].expected_share - 1.0;
-            format!(
-                "`{}` had {} of its time on one CPU ({} would be even), and is off by {}",
-                numbers.groups[*index].name,
-                percent(even + uneven),
-                percent(even),
-                percent(error)
-            )
-        })
-        .collect();
-    Cause {
-        code: CODE.to_owned(),
-        summary: "suspected: weights act on each CPU separately, and the threads of the \
-                  groups were not spread evenly over the CPUs"
-            .to_owned(),
-        evidence: vec![
-            format!("in single seconds {}", some_of(&uneven, "; ")),
-            "to test it: let the groups share one CPU (in the shipped study `--set cpus=0`), where \
-             the weights are obeyed if this is the cause; or bind one thread of each group to \
-             each CPU"
-                .to_owned(),
-        ],
-        strength: None,
-    }
-}
-
 pub(super) const RULE: Rule = Rule {
-    code: CODE,
+    code: ENTRY.code,
     summary: "weights act on each CPU separately, and the threads of the groups were not spread evenly over the CPUs",
     proof: "By the time that threads ran and waited on each CPU, a tenth or more of a group's threads too many were on one of them; weights kept on each CPU, with what others took and quotas held back, give three quarters of the errors; and a quarter or less is left of them with evenly spread threads. Others hardly used a CPU where threads are missing, or no thread could leave its CPU: otherwise these may have moved away from others.",
     excluded: "The groups share one CPU.",

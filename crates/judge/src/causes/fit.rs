@@ -4,9 +4,9 @@
 //! as if it acted alone, and is scored by how much nearer that is to the measurement than the
 //! promise is, and by whether the groups that gained and lost are the predicted ones.
 
-use super::Strength;
+use assay_verdict::Strength;
+
 use crate::estimates::Estimates;
-use crate::subject::Subject;
 
 /// A strong fit explains this part of the distance from the promise.
 const EXPLAINS: f64 = 0.75;
@@ -98,22 +98,8 @@ impl Fit {
 }
 
 /// Total variation distance.
-pub(super) fn distance(one: &[f64], other: &[f64]) -> f64 {
+pub(crate) fn distance(one: &[f64], other: &[f64]) -> f64 {
     0.5 * one.iter().zip(other).map(|(one, other)| (one - other).abs()).sum::<f64>()
-}
-
-/// Predicted shares under first come, first served: proportional to the requests that each group
-/// keeps outstanding, or equal where these are unknown.
-pub(super) fn first_come_first_served(subject: &Subject<'_>, numbers: &Estimates) -> Vec<f64> {
-    let depths: Option<Vec<f64>> = numbers.names().map(|name| depth(subject, name)).collect();
-    depths.unwrap_or_else(|| vec![1.0; numbers.groups.len()])
-}
-
-/// Requests that a group keeps outstanding.
-pub(super) fn depth(subject: &Subject<'_>, name: &str) -> Option<f64> {
-    let group = subject.trial.groups.iter().find(|group| group.name == name)?;
-    let each = group.workloads.iter().map(|workload| workload.io.outstanding.map(f64::from));
-    each.sum::<Option<f64>>().filter(|depth| *depth > 0.0)
 }
 
 #[cfg(test)]

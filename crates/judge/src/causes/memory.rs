@@ -2,35 +2,30 @@
 //! take time from groups that allocate memory, whatever shares of CPU or disk they are promised.
 
 use assay_terms::Measure;
-use assay_verdict::Cause;
-use assay_verdict::causes::{CauseEntry, FoundBy};
+use assay_verdict::Strength;
 use assay_verdict::wording::some_of;
 
-use super::{Strength, Suspicion};
+use super::{CauseEntry, Examined, Outcome, Suspect};
 use crate::subject::Subject;
 
 pub(super) const RECLAIM: CauseEntry = CauseEntry {
     code: "C-RECLAIM",
     what: "Memory was short, and the groups' own threads had to reclaim it before they got any.",
-    found_by: FoundBy::Suspicion,
     fingerprint: "`allocstall_normal` or `allocstall_movable` of /proc/vmstat, or `max` or `high` of a group's `memory.events` (v1: `memory.failcnt`), grew by more than 8 a second.",
     confirm: "A higher memory limit, or smaller workloads: the counter no longer grows.",
-    tests: &[],
-    effects: &[],
     remedy: "Leave memory free for the workloads (`memory.max`, `memory.high` of groups around).",
     source: "mm/vmscan.c: do_try_to_free_pages counts allocstall only if the machine is short (6.1 to 7.3), while pgscan_direct of /proc/vmstat has reclaim at limits of groups on 7.2.13 and not on 6.18.44 (tried); mm/memcontrol.c: try_charge_memcg, reclaim_high",
+    ..CauseEntry::suspected(Suspect::Any(reclaim))
 };
 
 pub(super) const THP: CauseEntry = CauseEntry {
     code: "C-THP",
     what: "Huge pages were requested and not available, so that some groups ran on huge pages and others did not.",
-    found_by: FoundBy::Suspicion,
     fingerprint: "`thp_fault_fallback`, `thp_fault_fallback_charge` or `compact_stall` grew by more than a hundred a second.",
     confirm: "No huge pages for any workload (`huge_pages` of its placement set to never): differences between the groups vanish.",
-    tests: &[],
-    effects: &[],
     remedy: "Switch huge pages off for all, or free and compact memory before the run (`drop_caches`).",
     source: "Documentation/admin-guide/mm/transhuge.rst: monitoring usage",
+    ..CauseEntry::suspected(Suspect::Any(thp))
 };
 
 /// Reclaims a second by allocating threads: each of them wants 32 pages or more (`SWAP_CLUSTER_MAX`), together 1 MiB/s.
@@ -39,48 +34,28 @@ const RECLAIMS: f64 = 8.0;
 /// Limit of failed huge page allocations and compaction stalls a second.
 const FALLEN_BACK: f64 = 100.0;
 
-/// Examines the counters of the whole host, the worst repeat. They do not show which group was
-/// affected, so for shares they are a weak sign; and huge pages do not affect a disk.
-pub(super) fn suspect(subject: &Subject<'_>, measure: Option<Measure>) -> Vec<Suspicion> {
-    let strength = match measure {
+/// The counters are those of the whole host and do not show which group was affected, so that they are a weak sign for
+/// shares.
+const fn strength(measure: Option<Measure>) -> Strength {
+    match measure {
         Some(measure) if measure.is_io() || measure.is_cpu() => Strength::Weak,
         _ => Strength::Fair,
-    };
-    let reclaim = counted(subject, RECLAIM.code, &reclaims(subject), RECLAIMS).map(|seen| {
-        let summary = "suspected: memory was short, and threads of the groups had to reclaim it \
-                       themselves";
-        (summary, seen)
-    });
-    let huge = ["thp_fault_fallback", "thp_fault_fallback_charge", "compact_stall"].map(of_machine);
-    let thp = counted(subject, THP.code, &huge, FALLEN_BACK).map(|seen| {
-        let summary = "suspected: huge pages were requested and not available, so that some \
-                       groups have them and others do not";
-        (summary, seen)
-    });
-    let mut found = vec![suspicion(RECLAIM.code, reclaim, strength)];
-    if !measure.is_some_and(Measure::is_io) {
-        found.push(suspicion(THP.code, thp, strength));
     }
-    found
 }
 
-fn suspicion(
-    code: &str,
-    found: Result<(&str, String), Suspicion>,
-    strength: Strength,
-) -> Suspicion {
-    match found {
-        Err(other) => other,
-        Ok((summary, seen)) => Suspicion::Fits(
-            Cause {
-                code: code.to_owned(),
-                summary: summary.to_owned(),
-                evidence: vec![seen],
-                strength: None,
-            },
-            strength,
-        ),
+fn reclaim(subject: &Subject<'_>, measure: Option<Measure>) -> Examined {
+    let what = "memory was short, and threads of the groups had to reclaim it themselves";
+    counted(subject, &reclaims(subject), RECLAIMS, strength(measure), what)
+}
+
+/// Huge pages do not affect a disk.
+fn thp(subject: &Subject<'_>, measure: Option<Measure>) -> Examined {
+    if measure.is_some_and(Measure::is_io) {
+        return Ok(Outcome::Unconcerned);
     }
+    let huge = ["thp_fault_fallback", "thp_fault_fallback_charge", "compact_stall"].map(of_machine);
+    let what = "huge pages were requested and not available, so that some groups have them and others do not";
+    counted(subject, &huge, FALLEN_BACK, strength(measure), what)
 }
 
 /// A counter: source, subject and column of its samples.
@@ -103,14 +78,14 @@ fn reclaims<'s>(subject: &Subject<'s>) -> Vec<Counter<'s>> {
         .collect()
 }
 
-/// Describes the counters if one of them grew by more than `most` a second; otherwise rules the
-/// cause out.
+/// Fits if one of these counters grew by more than `most` a second in some repeat.
 fn counted(
     subject: &Subject<'_>,
-    code: &str,
     counters: &[Counter<'_>],
     most: f64,
-) -> Result<String, Suspicion> {
+    strength: Strength,
+    what: &'static str,
+) -> Examined {
     let mut seen: Vec<(f64, String)> = Vec::new();
     let mut missing = String::new();
     for repeat in &subject.repeats {
@@ -125,14 +100,12 @@ fn counted(
             }
         }
     }
-    if seen.is_empty() {
-        return Err(Suspicion::NotExamined(format!("{code}: {missing}")));
-    }
     seen.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let texts: Vec<String> = seen.iter().map(|(_, text)| text.clone()).collect();
+    let fastest = seen.first().ok_or(missing)?.0;
+    let texts: Vec<String> = seen.into_iter().map(|(_, text)| text).collect();
     let text = some_of(&texts, ", ");
-    if seen[0].0 <= most {
-        return Err(Suspicion::RuledOut(format!("{code}: {text}")));
-    }
-    Ok(text)
+    Ok(match fastest <= most {
+        true => Outcome::RuledOut(text),
+        false => Outcome::Fits(strength, what, vec![text]),
+    })
 }

@@ -4,10 +4,12 @@
 //! every group, and divide the rest by threads and not by weight. If the other groups kept up their
 //! demand and divided the rest by weight, CPUs had no effect.
 
-use super::Strength;
-use super::fit::{Fit, first_come_first_served};
+use assay_verdict::Strength;
+
+use super::fit::Fit;
 use crate::checks::demand::has_low_demand;
 use crate::estimates::Estimates;
+use crate::laws::first_come_first_served;
 use crate::subject::Subject;
 
 /// Minimum number of groups that divide the rest: a single one would get all of it for any reason.
@@ -26,10 +28,11 @@ pub(super) fn explains(subject: &Subject<'_>, numbers: &Estimates) -> bool {
             false => left * numbers.groups[group].expected_share / promised,
         })
         .collect();
+    let names: Vec<String> = numbers.names().cloned().collect();
     let is_strong = |predicted: &[f64]| {
         Fit::new(numbers, predicted).and_then(Fit::strength) == Some(Strength::Strong)
     };
-    is_strong(&predicted) && !is_strong(&first_come_first_served(subject, numbers))
+    is_strong(&predicted) && !is_strong(&first_come_first_served(subject.trial, &names))
 }
 
 /// For each group whether its demand was low in every repeat; `None` where this differs between

@@ -1,46 +1,34 @@
 //! What the kernel's events prove or exclude of the causes of a promise, and what that makes of suspicions.
 
-use assay_run_folder::PromiseRecord;
-use assay_terms::{Measure, Side};
+use assay_terms::Side;
 use assay_verdict::wording::count;
 use assay_verdict::{Cause, Proof, ProofState, Verdict};
 
-use super::fit::depth;
 use super::measured::Measured;
 use super::measured::cpus::all_ran_on;
 use super::rules::{Case, Rule, decide};
-use super::{RULES, Strength, Suspicion};
-use crate::bfq_request_cap::group_caps;
+use super::{Outcome, RULES, Suspicion, Symptom};
 use crate::cpus::{self, Shared};
-use crate::estimates::Estimates;
+use crate::laws::{depth, group_caps};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
 
 /// What events say about every cause of a promise on shares; nothing where no repeat has events.
-pub(super) fn find(
-    subject: &Subject<'_>,
-    promise: &PromiseRecord,
-    measure: Measure,
-    numbers: &Estimates,
-    verdict: Verdict,
-) -> Found {
-    let names: Vec<String> = numbers.names().cloned().collect();
+pub(super) fn find(symptom: &Symptom<'_, '_>, verdict: Verdict) -> Found {
+    let Symptom { subject, promise, measure, numbers, names } = *symptom;
     let measured = |repeat| {
         let queue = Queue::all(subject.trial, repeat).into_iter().find_map(Result::ok);
         let device = queue.as_ref().map(|queue| queue.device.as_str());
-        Measured::new(repeat, &names, device)
+        Measured::new(repeat, names, device)
     };
     let all: Vec<WithEvents<'_>> =
         subject.repeats.iter().map(|repeat| (repeat, measured(repeat))).collect();
-    let divides = promise.is.kind().divides() && !measure.is_memory();
-    if !divides || all.iter().all(|(_, measured)| measured.is_none()) {
+    if !symptom.is_of_shares() || all.iter().all(|(_, measured)| measured.is_none()) {
         return Found::default();
     }
     let promised: Vec<f64> = numbers.promised().collect();
-    let within = promise.within;
-    let (names, promised) = (&names[..], &promised[..]);
-    let inputs = Inputs { subject, measure, numbers, names, promised, within };
+    let inputs = Inputs { symptom, promised: &promised };
     let is_asked = |repeat: &Repeat<'_>| match verdict {
         Verdict::Undecided => inputs.is_broken_as_observed(repeat),
         _ => inputs.is_broken(repeat),
@@ -76,17 +64,13 @@ type WithEvents<'r> = (&'r Repeat<'r>, Option<Measured>);
 
 /// What the cases of a promise have in common.
 struct Inputs<'a, 'r> {
-    subject: &'a Subject<'r>,
-    measure: Measure,
-    numbers: &'a Estimates,
-    names: &'a [String],
+    symptom: &'a Symptom<'a, 'r>,
     promised: &'a [f64],
-    within: f64,
 }
 
 impl<'a> Inputs<'a, '_> {
     fn seen(&self, repeat: &Repeat<'_>) -> Option<Vec<f64>> {
-        let totals = repeat.grid(self.measure).ok()?.totals();
+        let totals = repeat.grid(self.symptom.measure).ok()?.totals();
         let all: f64 = totals.iter().sum();
         (all > 0.0).then(|| totals.iter().map(|total| total / all).collect())
     }
@@ -94,27 +78,30 @@ impl<'a> Inputs<'a, '_> {
     fn is_broken(&self, repeat: &Repeat<'_>) -> bool {
         self.seen(repeat).is_some_and(|seen| {
             let mut each = seen.iter().zip(self.promised);
-            each.any(|(seen, promised)| Side::Both.error(seen / promised, 1.0) > self.within)
+            each.any(|(seen, promised)| {
+                Side::Both.error(seen / promised, 1.0) > self.symptom.promise.within
+            })
         })
     }
 
     /// Whether the group that was furthest off over all observed seconds was off in the judged ones of this repeat, too, and
     /// to the same side. Others may be off there by chance, of which nothing is said.
     fn is_broken_as_observed(&self, repeat: &Repeat<'_>) -> bool {
-        let Some(was) = &self.numbers.was else { return false };
-        let group = self.numbers.names().position(|name| *name == was.group);
+        let Some(was) = &self.symptom.numbers.was else { return false };
+        let group = self.symptom.names.iter().position(|name| *name == was.group);
         let Some((group, seen)) = group.zip(self.seen(repeat)) else { return false };
-        let Some(observed) = self.numbers.groups[group].was else { return false };
+        let Some(observed) = self.symptom.numbers.groups[group].was else { return false };
         let (seen, promised) = (seen[group], self.promised[group]);
-        let off = Side::Both.error(seen / promised, 1.0) > self.within;
+        let off = Side::Both.error(seen / promised, 1.0) > self.symptom.promise.within;
         off && (seen > promised) == (observed.value > promised)
     }
 
     /// The requests that BFQ lets each group hold; no cap where its demand is not known.
     fn caps(&self, pool: f64) -> Vec<f64> {
-        let groups = self.numbers.names().map(String::as_str).zip(self.promised.iter().copied());
+        let groups =
+            self.symptom.names.iter().map(String::as_str).zip(self.promised.iter().copied());
         let mut caps = vec![f64::INFINITY; self.promised.len()];
-        for cap in group_caps(self.subject.trial, groups, pool) {
+        for cap in group_caps(self.symptom.subject.trial, groups, pool) {
             caps[cap.group] = cap.cap.max(1.0);
         }
         caps
@@ -124,7 +111,7 @@ impl<'a> Inputs<'a, '_> {
     /// known and the disk saw more than the group keeps, their number is not known.
     fn depths(&self, measured: &Measured) -> Option<Vec<f64>> {
         let one = |(number, name): (usize, &String)| {
-            let depth = depth(self.subject, name)?;
+            let depth = depth(self.symptom.subject.trial, name)?;
             let Ok(disk) = &measured.disk else { return Some(depth) };
             let of = &disk.groups[number];
             match self.requests_of_each(name, of.bytes / of.requests.max(1.0)) {
@@ -132,13 +119,13 @@ impl<'a> Inputs<'a, '_> {
                 None => (of.whole() <= MORE_THAN_KEPT * depth * disk.seconds).then_some(depth),
             }
         };
-        self.numbers.names().enumerate().map(one).collect()
+        self.symptom.names.iter().enumerate().map(one).collect()
     }
 
     /// Requests of the disk, of this mean size, for each of a group's, on average; `None` where the group's have no
     /// single size.
     fn requests_of_each(&self, name: &str, size: f64) -> Option<f64> {
-        let group = self.subject.trial.groups.iter().find(|group| group.name == *name)?;
+        let group = self.symptom.subject.trial.groups.iter().find(|group| group.name == *name)?;
         let (mut all, mut sum) = (0.0, 0.0);
         for io in group.workloads.iter().map(|workload| &workload.io) {
             let depth = f64::from(io.outstanding?);
@@ -150,21 +137,23 @@ impl<'a> Inputs<'a, '_> {
 
     /// Whether the study gave every workload of the measured groups a CPU that it could not leave.
     fn is_bound(&self) -> bool {
-        let of = |name: &String| self.subject.trial.groups.iter().find(|group| group.name == *name);
+        let of = |name: &String| {
+            self.symptom.subject.trial.groups.iter().find(|group| group.name == *name)
+        };
         let is_placed = |name: &str| {
-            let mut placed = self.subject.trial.placements.iter();
+            let mut placed = self.symptom.subject.trial.placements.iter();
             placed.any(|one| {
                 one.workload == name && one.cpus.as_ref().is_some_and(|cpus| cpus.len() == 1)
             })
         };
-        self.numbers.names().all(|name| {
+        self.symptom.names.iter().all(|name| {
             of(name).is_some_and(|group| group.workloads.iter().all(|one| is_placed(&one.name)))
         })
     }
 
     /// Whether the check of quotas failed.
     fn has_throttled(&self) -> bool {
-        let mut checks = self.subject.checks.iter().map(|validity| &validity.check);
+        let mut checks = self.symptom.subject.checks.iter().map(|validity| &validity.check);
         checks.any(|check| check.check == "quota" && !check.ok)
     }
 
@@ -181,27 +170,29 @@ impl<'a> Inputs<'a, '_> {
         measured: &'a Measured,
         disturbed: bool,
     ) -> Option<Case<'a>> {
-        let names = self.names;
-        let shared = Shared::in_repeat(self.subject.host, self.subject.trial, repeat.record);
+        let names = self.symptom.names;
+        let shared =
+            Shared::in_repeat(self.symptom.subject.host, self.symptom.subject.trial, repeat.record);
         let shared = shared.ok().flatten();
         let threads = |name: &String| {
-            let group = self.subject.trial.groups.iter().find(|group| group.name == *name)?;
+            let group =
+                self.symptom.subject.trial.groups.iter().find(|group| group.name == *name)?;
             group.workloads.iter().map(|workload| workload.threads.map(f64::from)).sum()
         };
         let used_by_others =
-            shared.as_ref().and_then(|shared| others(self.subject, repeat, shared));
+            shared.as_ref().and_then(|shared| others(self.symptom.subject, repeat, shared));
         let cpus: Vec<usize> =
             shared.map(|shared| shared.set.iter().map(usize::from).collect()).unwrap_or_default();
-        let queues = Queue::all(self.subject.trial, repeat);
+        let queues = Queue::all(self.symptom.subject.trial, repeat);
         let queue = queues.into_iter().find_map(Result::ok);
         let pool = queue.as_ref().and_then(|queue| queue.nr_requests);
         let scheduler = queue.and_then(|queue| queue.scheduler);
         Some(Case {
             names,
             promised: self.promised,
-            weights: self.numbers.by_weight().collect(),
+            weights: self.symptom.numbers.by_weight().collect::<Vec<f64>>(),
             seen: self.seen(repeat)?,
-            within: self.within,
+            within: self.symptom.promise.within,
             depths: self.depths(measured),
             threads: names.iter().map(threads).collect(),
             // Events have it of the same seconds as the waiting.
@@ -210,7 +201,7 @@ impl<'a> Inputs<'a, '_> {
                 .filter(|ran| agrees(repeat, names, ran))
                 .or_else(|| ran(repeat, names, &cpus)),
             others: used_by_others,
-            others_on: others_on(self.subject, repeat, &cpus),
+            others_on: others_on(self.symptom.subject, repeat, &cpus),
             is_bound: self.is_bound(),
             has_throttled: self.has_throttled(),
             cpus,
@@ -271,29 +262,27 @@ const MOST_APART: f64 = 0.05;
 /// contributes has its figures among the evidence.
 pub(super) fn settle(mut suspicions: Vec<Suspicion>, proofs: &[Proof]) -> Vec<Suspicion> {
     for proof in proofs {
-        let code = proof.code.as_str();
-        match proof.state {
-            ProofState::Proven => {
-                suspicions.retain(|one| !one.concerns(code));
-                suspicions.extend(cause(proof).map(Suspicion::Proven));
-            }
-            ProofState::Excluded => {
-                suspicions.retain(|one| !one.concerns(code));
-                suspicions.push(Suspicion::RuledOut(format!("{code}: {}", sentence(proof))));
-            }
+        let Some(rule) = RULES.iter().find(|rule| rule.code == proof.code) else { continue };
+        let evidence = sentence(proof);
+        let outcome = match proof.state {
+            ProofState::Proven => Outcome::Proven(cause(rule, proof)),
+            ProofState::Excluded => Outcome::RuledOut(evidence),
             ProofState::Contributes => {
-                let fits = suspicions.iter_mut().find_map(|one| match one {
-                    Suspicion::Fits(cause, _) if cause.code == code => Some(cause),
+                let fitting = suspicions.iter_mut().find_map(|one| match &mut one.examined {
+                    Ok(Outcome::Fits(_, _, known)) if one.code == rule.code => Some(known),
                     _ => None,
                 });
-                match fits {
-                    Some(cause) => cause.evidence.push(sentence(proof)),
-                    None => {
-                        suspicions.push(Suspicion::Open(format!("{code}: {}", sentence(proof))));
-                    }
+                if let Some(known) = fitting {
+                    known.push(evidence);
+                    continue;
                 }
+                Outcome::Open(evidence)
             }
+        };
+        if proof.state != ProofState::Contributes {
+            suspicions.retain(|one| one.code != rule.code);
         }
+        suspicions.push(Suspicion { code: rule.code, examined: Ok(outcome) });
     }
     suspicions
 }
@@ -303,7 +292,7 @@ pub(super) fn add_to_checks(causes: &mut Vec<Cause>, proofs: &[Proof]) {
     for proof in proofs {
         match causes.iter_mut().find(|cause| cause.code == proof.code) {
             Some(cause) => cause.evidence.push(sentence(proof)),
-            None if proof.state == ProofState::Proven => causes.extend(cause(proof)),
+            None if proof.state == ProofState::Proven => causes.extend(proven(proof)),
             None => {}
         }
     }
@@ -311,7 +300,7 @@ pub(super) fn add_to_checks(causes: &mut Vec<Cause>, proofs: &[Proof]) {
 
 /// Causes that are proven for the observed seconds of an undecided promise, or for those of the repeats that were off.
 pub(super) fn of_observed_seconds(found: &Found) -> Vec<Cause> {
-    let proven = found.proofs.iter().filter(|proof| proof.state == ProofState::Proven);
+    let known = found.proofs.iter().filter(|proof| proof.state == ProofState::Proven);
     let of = match found.repeats {
         repeats if repeats == found.broke => String::new(),
         repeats => format!(" of {} of {}", found.broke, count(repeats, "repeat")),
@@ -321,18 +310,22 @@ pub(super) fn of_observed_seconds(found: &Found) -> Vec<Cause> {
         cause.summary = cause.summary.replacen("proven", &proven, 1);
         cause
     };
-    proven.filter_map(cause).map(of_seconds).collect()
+    known.filter_map(proven).map(of_seconds).collect()
 }
 
 /// The cause that is proven.
-fn cause(proof: &Proof) -> Option<Cause> {
+fn proven(proof: &Proof) -> Option<Cause> {
     let rule = RULES.iter().find(|rule| rule.code == proof.code)?;
-    Some(Cause {
+    Some(cause(rule, proof))
+}
+
+fn cause(rule: &Rule, proof: &Proof) -> Cause {
+    Cause {
         code: proof.code.clone(),
         summary: format!("proven: {}", rule.summary),
         evidence: vec![sentence(proof)],
-        strength: None::<Strength>,
-    })
+        strength: None,
+    }
 }
 
 /// What events say, with the number of repeats.

@@ -1,30 +1,24 @@
 //! C-TAG-CAP: BFQ's cap of a group's requests decides instead of its weight.
 //!
 //! Since 5.17 (76f1df88bbc2) a group may hold `P w / sum w` of the pool's `P` requests, see
-//! [`crate::bfq_request_cap`]. That moves shares in two ways. A group whose demand exceeds its cap
+//! [`crate::laws`]. That moves shares in two ways. A group whose demand exceeds its cap
 //! waits in front of the scheduler, first come, first served: with a depth of `d` from `P w_min /
 //! (d w_mean)` groups on. And the cap is rounded to whole requests: with weights 1:2:4:8 and P = 64
 //! it is 1, 2, 4, 9 requests for 16 groups, 1, 1, 2, 4 for 32 and 0, 1, 1, 2 for 64: the lightest
 //! classes merge first, from `P w_min / (0.75 w_mean)` groups on.
 
 use assay_terms::Measure;
-use assay_verdict::Cause;
-use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
+use assay_verdict::Strength;
 use assay_verdict::wording::{percent, some_of};
 
-use super::fit::{Fit, first_come_first_served};
 use super::rules::{Case, EXPLAINS, Finding, Rule};
-use super::{Strength, Suspicion};
-use crate::bfq_request_cap::{self, Cap};
-use crate::estimates::Estimates;
+use super::{CauseEntry, Examined, Outcome, PredictedEffect, Suspect, Symptom};
+use crate::laws::{Cap, group_caps};
 use crate::queue::{Queue, requests_outstanding};
-use crate::repeat::Repeat;
-use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-TAG-CAP",
     what: "BFQ lets a group hold no more than its weight's part of the request pool; a group with a higher demand waits in front of the scheduler, where weights do not apply.",
-    found_by: FoundBy::Suspicion,
     fingerprint: "A group keeps more than round(P w / sum w) requests outstanding (three quarters of that for direct writes while no queue is raised by low_latency, three eighths otherwise; each process has its own limit within its group), and the queue holds less than 0.8 of what the workloads keep outstanding by latency times rate, in a pool that has room. Or that rounding departs from P w / sum w by more than the margin, and the lightest groups are those that gain or lose.",
     confirm: "As many times the requests (`nr_requests`) as bring the lightest group's part above its iodepth, or a lower iodepth, or both where 2048 requests are too few: the error vanishes. The break is at N* = P w_min / (d w_mean).",
     tests: &["requests", "iodepth", "room"],
@@ -33,9 +27,8 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     effects: &[PredictedEffect::unrelated(&["longer", "rotational", "low-latency", "one-cpu"])],
     remedy: "Raise `nr_requests` to (iodepth + 1) x sum w / w_min (a third more for writes), or lower the iodepth.",
     source: "block/bfq-iosched.c: bfq_limit_depth (76f1df88bbc2, 5.17), bfq_update_depths; lib/sbitmap.c: __map_depth_with_shallow (42e6c6ce03fd, 6.17 and 6.12.43): all groups above their limits share one place of the whole pool, the first, and not one of each word",
+    ..CauseEntry::suspected(Suspect::Bfq(suspect))
 };
-
-const CODE: &str = ENTRY.code;
 
 /// Where requests wait in front of the scheduler, the queue holds less than this part of what the
 /// workloads keep outstanding, by Little's law.
@@ -45,63 +38,43 @@ const IN_THE_QUEUE: f64 = 0.8;
 const HALF: f64 = 0.5;
 
 /// Compares each group's demand with its cap under BFQ, then the effect of rounding.
-pub(super) fn suspect(
-    subject: &Subject<'_>,
-    queue: &Queue,
-    repeat: &Repeat<'_>,
-    numbers: &Estimates,
-    within: f64,
-) -> Option<Suspicion> {
-    let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
-        return Some(Suspicion::NotExamined(format!("{CODE}: `nr_requests` was not recorded")));
-    };
-    let shares = numbers.promised();
-    let groups = numbers.names().map(String::as_str).zip(shares);
-    let binding: Vec<Cap> = bfq_request_cap::group_caps(subject.trial, groups, pool)
-        .into_iter()
-        .filter(Cap::binds)
-        .collect();
-    let by_demand = (!binding.is_empty())
-        .then(|| exceeded_caps(subject, queue, repeat, numbers, pool, &binding));
-    by_demand.or_else(|| rounding(numbers, pool, within))
+fn suspect(symptom: &Symptom<'_, '_>, queue: &Queue) -> Examined {
+    let pool = queue.nr_requests.filter(|pool| *pool > 0.0);
+    let pool = pool.ok_or("`nr_requests` was not recorded")?;
+    let groups = symptom.names.iter().map(String::as_str).zip(symptom.promised());
+    let mut binding = group_caps(symptom.subject.trial, groups, pool);
+    binding.retain(Cap::binds);
+    Ok(match binding.is_empty() {
+        true => rounding(symptom, pool),
+        false => exceeded_caps(symptom, queue, pool, &binding),
+    })
 }
 
 /// Examines groups whose demand exceeds their cap, and whether the missing requests wait outside.
-fn exceeded_caps(
-    subject: &Subject<'_>,
-    queue: &Queue,
-    repeat: &Repeat<'_>,
-    numbers: &Estimates,
-    pool: f64,
-    binding: &[Cap],
-) -> Suspicion {
-    let each: Vec<String> = binding
-        .iter()
-        .map(|cap| {
-            format!(
-                "`{}` keeps {} requests outstanding and may hold {}",
-                numbers.groups[cap.group].name, cap.demand, cap.cap
-            )
-        })
-        .collect();
-    let mut evidence = vec![format!("of a pool of {pool}, {}", some_of(&each, "; "))];
-    let kept: Option<f64> = repeat.record.workloads.iter().map(requests_outstanding).sum();
+fn exceeded_caps(symptom: &Symptom<'_, '_>, queue: &Queue, pool: f64, binding: &[Cap]) -> Outcome {
+    let each = binding.iter().map(|cap| {
+        let name = &symptom.names[cap.group];
+        format!("`{name}` keeps {} requests outstanding and may hold {}", cap.demand, cap.cap)
+    });
+    let each = some_of(&each.collect::<Vec<_>>(), "; ");
+    let mut evidence = vec![format!("of a pool of {pool}, {each}")];
+    let workloads = symptom.repeat().record.workloads.iter();
+    let kept: Option<f64> = workloads.map(requests_outstanding).sum();
     let mut strength = Strength::Fair;
     if let (Some(kept), Ok(queued)) = (kept, &queue.mean_queue) {
-        let outside = *queued < IN_THE_QUEUE * kept;
+        let (waited, how_sure) = match *queued < IN_THE_QUEUE * kept {
+            true => (
+                "the others waited in front of the scheduler, where weights do not apply",
+                Strength::Strong,
+            ),
+            false => ("few waited in front of the scheduler", Strength::Weak),
+        };
+        strength = how_sure;
         evidence.push(format!(
-            "by latency times rate the workloads kept {kept:.0} outstanding, and {queued:.0} were \
-             in the queue: {}",
-            if outside {
-                "the others waited in front of the scheduler, where weights do not apply"
-            } else {
-                "few waited in front of the scheduler"
-            }
+            "by latency times rate the workloads kept {kept:.0} outstanding, and {queued:.0} were in the queue: {waited}"
         ));
-        strength = if outside { Strength::Strong } else { Strength::Weak };
     }
-    let fit = Fit::new(numbers, &first_come_first_served(subject, numbers));
-    if fit.is_some_and(|fit| fit.agreeing() < HALF) {
+    if symptom.first_come_first_served().is_some_and(|fit| fit.agreeing() < HALF) {
         // First come, first served favours groups whose demand exceeds their weight's part.
         strength = Strength::Weak;
         evidence.push("the groups that gained are not those with the highest demand".to_owned());
@@ -110,17 +83,9 @@ fn exceeded_caps(
         "to test it: `nr_requests` = {:.0} or more, or fewer requests outstanding",
         enough(binding, pool)
     ));
-    Suspicion::Fits(
-        Cause {
-            code: CODE.to_owned(),
-            summary: "suspected: groups keep more requests outstanding than BFQ lets them hold of its pool, \
-                      and those that wait are served regardless of weight"
-                .to_owned(),
-            evidence,
-            strength: None,
-        },
-        strength,
-    )
+    let what = "groups keep more requests outstanding than BFQ lets them hold of its pool, and those that wait are \
+                served regardless of weight";
+    Outcome::Fits(strength, what, evidence)
 }
 
 /// The smallest pool at which every cap covers the demand of its group and a place more ([`Cap::has_spare_place`]).
@@ -130,42 +95,31 @@ fn enough(binding: &[Cap], pool: f64) -> f64 {
 }
 
 /// Examines the effect of rounding caps to whole requests.
-fn rounding(numbers: &Estimates, pool: f64, within: f64) -> Option<Suspicion> {
-    let shares: Vec<f64> = numbers.promised().collect();
+fn rounding(symptom: &Symptom<'_, '_>, pool: f64) -> Outcome {
+    let shares = symptom.promised();
     let predicted = rounded(&shares, pool);
-    let moved = |index: &usize| (predicted[*index] / shares[*index] - 1.0).abs();
-    let most = (0..shares.len()).max_by(|a, b| moved(a).total_cmp(&moved(b)))?;
-    let (error, seen) = (
-        predicted[most] / shares[most] - 1.0,
-        numbers.groups[most].share / numbers.groups[most].expected_share - 1.0,
-    );
-    if error.abs() <= within {
-        return Some(Suspicion::RuledOut(format!(
-            "{CODE}: no group keeps more outstanding than its part of {pool} requests, and rounding that part \
-             moves no share by more than {}",
+    let error = |group: usize| predicted[group] / shares[group] - 1.0;
+    let most = (0..shares.len()).max_by(|a, b| error(*a).abs().total_cmp(&error(*b).abs()));
+    let Some(most) = most else { return Outcome::Unconcerned };
+    let (error, seen) = (error(most), symptom.times(most) - 1.0);
+    if error.abs() <= symptom.promise.within {
+        return Outcome::RuledOut(format!(
+            "no group keeps more outstanding than its part of {pool} requests, and rounding that part moves no share \
+             by more than {}",
             percent(error.abs())
-        )));
+        ));
     }
     let text = format!(
-        "rounding each group's part of {pool} requests to whole ones moves `{}` by {}, and {} was \
-         measured",
-        numbers.groups[most].name,
+        "rounding each group's part of {pool} requests to whole ones moves `{}` by {}, and {} was measured",
+        symptom.names[most],
         percent(error),
         percent(seen)
     );
     if error.signum() != seen.signum() || seen.abs() < 0.5 * error.abs() {
-        return Some(Suspicion::RuledOut(format!("{CODE}: {text}")));
+        return Outcome::RuledOut(text);
     }
-    Some(Suspicion::Fits(
-        Cause {
-            code: CODE.to_owned(),
-            summary: "suspected: BFQ's cap of each group's requests is rounded to whole requests"
-                .to_owned(),
-            evidence: vec![text],
-            strength: None,
-        },
-        Strength::Fair,
-    ))
+    let what = "BFQ's cap of each group's requests is rounded to whole requests";
+    Outcome::Fits(Strength::Fair, what, vec![text])
 }
 
 /// Shares in proportion to the rounded caps; a group with a cap of zero still gets one at a time.
@@ -176,7 +130,7 @@ fn rounded(shares: &[f64], pool: f64) -> Vec<f64> {
 }
 
 pub(super) const RULE: Rule = Rule {
-    code: CODE,
+    code: ENTRY.code,
     summary: "groups keep more requests outstanding than BFQ lets them hold of its pool, and have none queued when they should be served",
     proof: "In each group that lost, requests waited at BFQ's cap, at least half of the time, while the pool had places and the group held as many as its cap; without all waiting for a CPU, which the end of such a wait may be, half of that is left, and three eighths of the time; and BFQ waited for the group during a quarter of its turns, by samples; no group that lost less than another waited more; and those that did not wait divided the rest by weight.",
     excluded: "No group that lost had requests waiting for a place, for whatever reason, during more than a twentieth of the time.",

@@ -7,43 +7,34 @@
 //! (docs/findings/bfq-waker.md).
 //! While one of the two holds the disk and has nothing queued, the other's requests are injected,
 //! whatever its weight and however much it has had. So a partner `P` of `B` gets `d_P / d_B` times
-//! what `B` gets, by their requests outstanding, and all others keep their proportions ([`law`]).
+//! what `B` gets, by their requests outstanding, and all others keep their proportions ([`crate::laws`]).
 //! That predicts every group's share, and the best-fitting bonds are searched for, at most one for
 //! each group. A single group lifted by any other cause fits some partner by chance in about one
 //! case of ten: one bond alone is a weak sign, unless each of several repeats shows the same. Only
 //! an inspection of the scheduler or an intervention proves one.
 
-mod law;
-
 use assay_knob::KernelVersion;
 use assay_terms::Measure;
-use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::{percent, some_of};
-use assay_verdict::{Cause, ProofState};
+use assay_verdict::{ProofState, Strength};
 
-use self::law::Bond;
-use super::fit::{Fit, depth};
+use super::fit::Fit;
 use super::measured::GroupRequests;
 use super::rules::{Case, EXPLAINS, Explained, Finding, NEGLIGIBLE, Rule};
-use super::{Strength, Suspicion};
-use crate::estimates::Estimates;
-use crate::queue::{self, Queue};
+use super::{CauseEntry, Examined, Outcome, Suspect, Symptom};
+use crate::laws::{Bond, bonded_shares, bonded_shares_over_time, depth};
+use crate::queue::Queue;
 use crate::repeat::Repeat;
-use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-WAKER",
     what: "BFQ took one group's queue for the waker of another, and injects the requests of either into the other's service, whatever their weights. Their budget is looked at, and is new each time that the injected queue has run empty.",
-    found_by: FoundBy::Suspicion,
     fingerprint: "Some groups have d_P / d_B times what a heavier one has, at d requests outstanding each, and all others keep their proportions: x_P = max(own share, sum over its partners B of d_P / d_B w_B). Explains three quarters of the error with bonds of at most half of the groups.",
     confirm: "The kernel's own record. Or the elevator to `none` and back in the state: queues are new, and shares exact at once. `iosched/max_budget` written in the state changes nothing: a queue that is only injected has no turn of its own, and takes over a new budget at the end of one.",
-    tests: &[],
-    effects: &[],
     remedy: "Restart the reader, or switch the elevator to `none` and back and write its settings again: either ends a bond. `iosched/max_budget` below iodepth x request before the groups start makes a bond with one group harmless; so do equal iodepth and weights, and a scheduler of another kind (iocost) has none.",
     source: "block/bfq-iosched.c: bfq_check_waker, bfq_select_queue (bfq_bfqq_budget_left), bfq_remove_request (budget and service become 0); 13a857a4c4e8 (5.3), d4fc3640ff36 (5.12), 2ec5a5c48373 (5.13); docs/findings/bfq-waker.md",
+    ..CauseEntry::suspected(Suspect::Bfq(suspect))
 };
-
-const CODE: &str = ENTRY.code;
 
 /// First kernel that injects requests of wakers (d4fc3640ff36).
 const SINCE: KernelVersion = KernelVersion::new(5, 12);
@@ -55,52 +46,61 @@ const CLOSE: f64 = 0.08;
 const LIFTS: f64 = 1.15;
 
 /// Searches for bonds that explain the shares under BFQ.
-pub(super) fn suspect(
-    subject: &Subject<'_>,
-    queue: &Queue,
-    repeat: &Repeat<'_>,
-    numbers: &Estimates,
-    measure: Measure,
-) -> Suspicion {
-    if let Some(why) = cannot_be(subject, queue, repeat) {
-        return Suspicion::RuledOut(format!("{CODE}: {why}"));
+fn suspect(symptom: &Symptom<'_, '_>, queue: &Queue) -> Examined {
+    if let Some(why) = cannot_be(symptom, queue) {
+        return Ok(Outcome::RuledOut(why));
     }
-    let depths: Option<Vec<f64>> = numbers.names().map(|name| depth(subject, name)).collect();
-    let Some(depths) = depths else {
-        return Suspicion::NotExamined(format!(
-            "{CODE}: not all workloads report how many requests they keep outstanding"
-        ));
-    };
-    let weights: Vec<f64> = numbers.promised().collect();
-    let seen: Vec<f64> = numbers.shares().collect();
+    let subject = symptom.subject;
+    let names = symptom.names;
+    let depths: Option<Vec<f64>> = names.iter().map(|name| depth(subject.trial, name)).collect();
+    let depths =
+        depths.ok_or("not all workloads report how many requests they keep outstanding")?;
+    let (weights, seen) = (symptom.promised(), symptom.seen());
     let found = bonds(&weights, &depths, &seen);
-    let predicted = law::shares(&weights, &depths, &found);
-    let fit = Fit::new(numbers, &predicted).filter(|_| !found.is_empty());
+    let predicted = bonded_shares(&weights, &depths, &found);
+    let fit = symptom.fit(&predicted).filter(|_| !found.is_empty());
     let strength = fit.and_then(Fit::strength).filter(|strength| *strength > Strength::Weak);
-    let (Some(fit), Some(strength)) = (fit, strength) else {
-        return Suspicion::RuledOut(format!("{CODE}: no bonds between groups explain the shares"));
+    let Some((fit, strength)) = fit.zip(strength) else {
+        let why = "no bonds between groups explain the shares";
+        return Ok(Outcome::RuledOut(why.to_owned()));
     };
     let again = |repeat: &Repeat<'_>| {
-        repeat.grid(measure).is_ok_and(|grid| {
+        repeat.grid(symptom.measure).is_ok_and(|grid| {
             let all: f64 = grid.totals().iter().sum();
             let shares: Vec<f64> = grid.totals().iter().map(|total| total / all).collect();
             bonds(&weights, &depths, &shares) == found
         })
     };
     let sure = found.len() > 1 || subject.repeats.len() > 1 && subject.repeats.iter().all(again);
-    let strength = if sure { strength } else { Strength::Weak };
-    Suspicion::Fits(cause(numbers, &found, &predicted, fit), strength)
+    let pairs =
+        found.iter().map(|bond| format!("`{}` with `{}`", names[bond.group], names[bond.with]));
+    let each = names.iter().zip(&predicted).zip(&seen).map(|((name, share), seen)| {
+        format!("`{name}` {}, measured {}", percent(*share), percent(*seen))
+    });
+    let evidence = vec![
+        format!(
+            "bonds of {} would give {}: {} of the error",
+            some_of(&pairs.collect::<Vec<_>>(), ", "),
+            some_of(&each.collect::<Vec<_>>(), ", "),
+            percent(fit.explained())
+        ),
+        "to test it: record evidence, or switch the elevator to `none` and back, which ends every \
+         bond; with equal weights there is nothing to gain"
+            .to_owned(),
+    ];
+    let what = "BFQ took queues of different groups for each other's wakers, and serves one in the slices of the \
+                other, regardless of weight";
+    Ok(Outcome::Fits(if sure { strength } else { Strength::Weak }, what, evidence))
 }
 
 /// Why kernel or settings exclude it.
-fn cannot_be(subject: &Subject<'_>, queue: &Queue, repeat: &Repeat<'_>) -> Option<String> {
-    let release = &subject.host.kernel;
+fn cannot_be(symptom: &Symptom<'_, '_>, queue: &Queue) -> Option<String> {
+    let release = &symptom.subject.host.kernel;
     if KernelVersion::parse(release).is_some_and(|version| version < SINCE) {
         return Some(format!("the kernel is {release}, and wakers are injected since 5.12"));
     }
-    let values = &queue::reading(repeat, &queue.disk)?.at_start;
-    let idle = values.get("iosched/slice_idle")?;
-    (idle.trim() == "0").then(|| "`iosched/slice_idle` reads 0: BFQ detects no wakers".to_owned())
+    let (name, idle) = symptom.attribute(queue, &["iosched/slice_idle"]).ok()?;
+    (idle == "0").then(|| format!("`{name}` reads 0: BFQ detects no wakers"))
 }
 
 /// The smallest set of bonds that explains the shares: the groups with the least for their weight
@@ -127,40 +127,8 @@ fn bonds(weights: &[f64], depths: &[f64], seen: &[f64]) -> Vec<Bond> {
     lifted.iter().map(|group| partner(*group)).collect::<Option<_>>().unwrap_or_default()
 }
 
-fn cause(numbers: &Estimates, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Cause {
-    let name = |group: usize| &numbers.groups[group].name;
-    let pairs: Vec<String> = bonds
-        .iter()
-        .map(|bond| format!("`{}` with `{}`", name(bond.group), name(bond.with)))
-        .collect();
-    let each: Vec<String> = (0..predicted.len())
-        .map(|group| {
-            let (share, seen) = (predicted[group], numbers.groups[group].share);
-            format!("`{}` {}, measured {}", name(group), percent(share), percent(seen))
-        })
-        .collect();
-    Cause {
-        code: CODE.to_owned(),
-        summary: "suspected: BFQ took queues of different groups for each other's wakers, and \
-                  serves one in the slices of the other, regardless of weight"
-            .to_owned(),
-        evidence: vec![
-            format!(
-                "bonds of {} would give {}: {} of the error",
-                some_of(&pairs, ", "),
-                some_of(&each, ", "),
-                percent(fit.explained())
-            ),
-            "to test it: record evidence, or switch the elevator to `none` and back, which ends every \
-             bond; with equal weights there is nothing to gain"
-                .to_owned(),
-        ],
-        strength: None,
-    }
-}
-
 pub(super) const RULE: Rule = Rule {
-    code: CODE,
+    code: ENTRY.code,
     summary: "BFQ took queues of different groups for each other's wakers, and served one in the slices of the other, regardless of weight",
     proof: "Of each group that gained, requests issued in the service of a group of which it is the waker or the first that it wakes are three quarters of what it gained, its share of the time in service is lower than its share by as much; every loser kept half of its requests outstanding, with less than a tenth of one waiting for a place; and the law of bonds, with the bonds that were sampled, explains half of the errors by itself.",
     excluded: "These requests are less than a tenth of all gains, and no bond that lifts a group by the law was set or sampled in a tenth of its holder's service: a partner that has to repay what it got, or a group that lost its lag meanwhile, gets nothing, and others gain.",
@@ -268,7 +236,7 @@ fn by_sampled_bonds(case: &Case<'_>) -> Option<Vec<f64>> {
         others.map(bond).collect::<Vec<_>>()
     };
     let bonds: Vec<(Bond, f64)> = holders.iter().enumerate().flat_map(of).collect();
-    Some(law::shares_over_time(case.promised, case.depths.as_ref()?, &bonds))
+    Some(bonded_shares_over_time(case.promised, case.depths.as_ref()?, &bonds))
 }
 
 #[cfg(test)]

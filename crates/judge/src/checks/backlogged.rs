@@ -9,7 +9,7 @@ use assay_run_folder::WorkloadResult;
 use assay_verdict::wording::{percent, some_of};
 
 use super::{Evidence, Finding, Rule, Scope, held_back, wanted};
-use crate::bfq_request_cap::Cap;
+use crate::laws::Cap;
 use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
 

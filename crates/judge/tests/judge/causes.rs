@@ -257,7 +257,10 @@ fn the_catalogue_has_exactly_the_codes_used() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if !["cause_docs.rs", "tests.rs"].iter().any(|name| path.ends_with(name)) {
+            } else if !["cause_docs.rs", "proven.rs", "tests.rs"]
+                .iter()
+                .any(|name| path.ends_with(name))
+            {
                 let text = std::fs::read_to_string(&path).unwrap();
                 for word in text.split('"').filter(|word| word.starts_with("C-")) {
                     named.insert(word.to_owned());
@@ -266,7 +269,7 @@ fn the_catalogue_has_exactly_the_codes_used() {
         }
     }
     let listed: std::collections::BTreeSet<String> =
-        assay_judge::catalogue().into_iter().map(|entry| entry.code.to_owned()).collect();
+        assay_judge::catalogue().map(|entry| entry.code.to_owned()).collect();
     assert_eq!(named, listed);
 }
 

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use assay_facts::{Available, Hierarchy, HostFacts};
 use assay_intervention::{Arm, PERMUTE, excluded};
-use assay_judge::{catalogue, cause_entry};
+use assay_judge::{CauseEntry, FoundBy, catalogue, cause_entry};
 use assay_knob::{WEIGHT_MODE, WeightMode};
 use assay_plan::{Plan, Trial};
 use assay_study::{Intervention, Study};
-use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::{ProofState, Verdict};
 
 use super::ExplainOptions;
@@ -168,7 +167,7 @@ impl Changes {
     fn add_for_every_share(&mut self, target: &Target) {
         let names = cause_entry("C-UNKNOWN").map_or(&[][..], |entry| entry.tests);
         for name in names {
-            for entry in catalogue().into_iter().filter(|entry| entry.tests.contains(name)) {
+            for entry in catalogue().filter(|entry| entry.tests.contains(name)) {
                 let tried = entry.found_by == FoundBy::Suspicion
                     || matches!(entry.code, "C-CPU" | "C-SCHEDULER");
                 if tried && excluded(entry.code, &target.trial, &target.judged).is_none() {
@@ -181,7 +180,7 @@ impl Changes {
     /// Those of a requested cause, or the requested change itself.
     fn add_requested(&mut self, requested: &str) -> Result<(), Error> {
         let is_it = |name: &str| name == requested;
-        let all = catalogue().into_iter();
+        let all = catalogue();
         let matching: Vec<_> = all
             .filter(|entry| is_it(entry.code) || entry.tests.iter().any(|name| is_it(name)))
             .collect();

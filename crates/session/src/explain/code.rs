@@ -50,7 +50,7 @@ pub fn explain_code(code: &str) -> Result<String, Error> {
 /// Every code, with a line about it.
 #[must_use]
 pub fn codes() -> Vec<(String, &'static str)> {
-    let causes = catalogue().into_iter().map(|entry| (entry.code.to_owned(), entry.what));
+    let causes = catalogue().map(|entry| (entry.code.to_owned(), entry.what));
     let rules = assay_audit::all().map(|rule| (rule.code.to_owned(), rule.meaning));
     let is_rule = |code: &str| assay_audit::find(code).is_some();
     let known = KNOWN.iter().filter(|known| !is_rule(known.code));

@@ -1,14 +1,115 @@
-//! The law of bonds: what groups get where requests of some are injected into the turns of others.
+//! Laws of the kernel that causes, checks, interventions and expected shares have in common. How weights of CPU count is
+//! `assay_knob::WeightMode`.
+//!
+//! **BFQ's cap.** Since 5.17 (76f1df88bbc2, `bfq_limit_depth` in block/bfq-iosched.c) a group that holds its
+//! weight's part of the scheduler's pool is over its limit, and gets further tags from a depth of
+//! one: one per word of the tag map, and since 6.17 (42e6c6ce03fd, also in 6.12.43) one of the whole map. Further requests wait in
+//! front of the scheduler, where weights do not apply. Reads may use the whole pool, direct writes
+//! three quarters of it (`async_depths`).
+//!
+//! **Bonds.** What groups get where requests of some are injected into the turns of others.
 //!
 //! While `B` is served its partner `P` has as many requests in the device as it keeps outstanding, and so gets
 //! `d_P / d_B` times what `B` gets in its own turns. A group with several partners is injected into the turns of
 //! each: `x_P = max(w_P, sum over its partners B of (d_P / d_B) w_B)`.
 
+use assay_run_folder::TrialRecord;
+
+/// The part of the pool that a group with direct writes may use while no queue is raised.
+const WRITER_PART: f64 = 0.75;
+
+/// Demand and cap of one group.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cap {
+    /// Index among the measured groups.
+    pub group: usize,
+    /// Requests that its workloads keep outstanding; those that merge while waiting count once.
+    pub demand: f64,
+    /// Requests that it may hold: that part, rounded to nearest as the kernel does. 0 where it is less than half a
+    /// request, though one still passes at a depth of one.
+    pub cap: f64,
+    /// Its part of the pool.
+    pub part: f64,
+}
+
+impl Cap {
+    /// Whether the demand exceeds the cap.
+    #[must_use]
+    pub fn binds(&self) -> bool {
+        self.demand > self.cap
+    }
+
+    /// Whether it has a place more than its demand: one that keeps just as many can still be held back
+    /// (docs/findings/bfq-cap.md).
+    #[must_use]
+    pub fn has_spare_place(&self) -> bool {
+        self.demand + 1.0 <= self.cap
+    }
+
+    /// The same with another demand.
+    #[must_use]
+    pub const fn with_demand(&self, demand: f64) -> Self {
+        Self { demand, ..*self }
+    }
+
+    /// The same of a pool so many times as large.
+    #[must_use]
+    pub fn of_pool(&self, times: f64) -> Self {
+        let part = self.part * times;
+        Self { cap: part.round(), part, ..*self }
+    }
+}
+
+/// The caps of groups with these shares of the weights; groups of unknown demand are left out.
+#[must_use]
+pub fn group_caps<'n>(
+    trial: &TrialRecord,
+    groups: impl Iterator<Item = (&'n str, f64)>,
+    pool: f64,
+) -> Vec<Cap> {
+    let found = groups.enumerate().filter_map(|(group, (name, share))| {
+        let record = trial.groups.iter().find(|record| record.name == name)?;
+        let mut demand = 0.0;
+        let mut writes = false;
+        for workload in &record.workloads {
+            let io = &workload.io;
+            // Reads between writes, or writes between reads, prevent merging.
+            let merges = io.sequential && io.reads != io.writes;
+            demand += if merges { 1.0 } else { f64::from(io.outstanding?) };
+            writes |= io.writes;
+        }
+        let part = if writes { WRITER_PART } else { 1.0 };
+        let part = part * pool * share;
+        Some(Cap { group, demand, cap: part.round(), part })
+    });
+    found.collect()
+}
+
+/// Longest time slice of BFQ in seconds (`timeout_sync`, 125 ms).
+pub const BFQ_SLICE_S: f64 = 0.125;
+
+/// Tick of the slowest kernels in seconds (HZ = 100): the shortest time that a thread runs.
+pub const TICK_S: f64 = 0.01;
+
+/// Requests that a group keeps outstanding.
+pub(crate) fn depth(trial: &TrialRecord, name: &str) -> Option<f64> {
+    let group = trial.groups.iter().find(|group| group.name == name)?;
+    let each = group.workloads.iter().map(|workload| workload.io.outstanding.map(f64::from));
+    each.sum::<Option<f64>>().filter(|depth| *depth > 0.0)
+}
+
+/// Shares under first come, first served: proportional to the requests that each group keeps outstanding, or equal
+/// where these are unknown.
+pub(crate) fn first_come_first_served(trial: &TrialRecord, names: &[String]) -> Vec<f64> {
+    let depths: Option<Vec<f64>> = names.iter().map(|name| depth(trial, name)).collect();
+    depths.unwrap_or_else(|| vec![1.0; names.len()])
+}
+
 /// A group whose requests are injected while another holds the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bond {
-    pub(super) group: usize,
-    pub(super) with: usize,
+pub(crate) struct Bond {
+    pub(crate) group: usize,
+    pub(crate) with: usize,
 }
 
 impl Bond {
@@ -18,7 +119,7 @@ impl Bond {
     }
 
     /// Whether that is more than the group has by its own weight.
-    pub(super) fn lifts(&self, weights: &[f64], depths: &[f64]) -> bool {
+    pub(crate) fn lifts(&self, weights: &[f64], depths: &[f64]) -> bool {
         self.group != self.with && self.brings(weights, depths) > weights[self.group]
     }
 }
@@ -27,7 +128,7 @@ impl Bond {
 const LEVELS: u32 = 20;
 
 /// Shares by these bonds; they add up to one.
-pub(super) fn shares(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
+pub(crate) fn bonded_shares(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
     let injected = |group: usize| {
         let mine = bonds.iter().filter(|bond| bond.group == group);
         mine.map(|bond| bond.brings(weights, depths)).sum::<f64>()
@@ -40,13 +141,17 @@ pub(super) fn shares(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64
 
 /// Shares where each bond lasted for a part of the time; when is not known, so the shorter ones are taken to have
 /// been within the longer ones.
-pub(super) fn shares_over_time(weights: &[f64], depths: &[f64], bonds: &[(Bond, f64)]) -> Vec<f64> {
+pub(crate) fn bonded_shares_over_time(
+    weights: &[f64],
+    depths: &[f64],
+    bonds: &[(Bond, f64)],
+) -> Vec<f64> {
     let mut mean = vec![0.0; weights.len()];
     for level in 0..LEVELS {
         let time = (f64::from(level) + 0.5) / f64::from(LEVELS);
         let lasting = bonds.iter().filter(|(_, part)| *part > time);
         let lasting: Vec<Bond> = lasting.map(|(bond, _)| *bond).collect();
-        let now = shares(weights, depths, &lasting);
+        let now = bonded_shares(weights, depths, &lasting);
         mean.iter_mut().zip(now).for_each(|(mean, now)| *mean += now / f64::from(LEVELS));
     }
     mean
@@ -60,7 +165,7 @@ mod tests {
     const WEIGHTS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
     fn rounded(bonds: &[Bond]) -> Vec<f64> {
-        let shares = shares(&WEIGHTS, &[8.0; 4], bonds);
+        let shares = bonded_shares(&WEIGHTS, &[8.0; 4], bonds);
         shares.iter().map(|share| (share * 1000.0).round() / 1000.0).collect()
     }
 
@@ -80,7 +185,7 @@ mod tests {
     #[test]
     fn a_bond_for_a_part_of_the_time_has_that_part_of_its_effect() {
         let over_time = |part: f64| {
-            let shares = shares_over_time(&WEIGHTS, &[8.0; 4], &[(bond(1, 4), part)]);
+            let shares = bonded_shares_over_time(&WEIGHTS, &[8.0; 4], &[(bond(1, 4), part)]);
             (shares[0] * 1000.0).round() / 1000.0
         };
         assert_eq!([0.0, 0.25, 1.0].map(over_time), [0.067, 0.141, 0.364]);
@@ -97,7 +202,7 @@ mod tests {
     impl Recorded {
         /// Half the sum of the differences to the law.
         fn to_law(&self) -> f64 {
-            distance(&self.seen, &shares(&self.weights, &self.depths, &self.bonds))
+            distance(&self.seen, &bonded_shares(&self.weights, &self.depths, &self.bonds))
         }
 
         /// The same to what the partner that brings most would bring by itself.
@@ -111,7 +216,7 @@ mod tests {
             };
             let mut bonds: Vec<Bond> = self.bonds.iter().filter(most).copied().collect();
             bonds.dedup_by_key(|bond| bond.group);
-            distance(&self.seen, &shares(&self.weights, &self.depths, &bonds))
+            distance(&self.seen, &bonded_shares(&self.weights, &self.depths, &bonds))
         }
 
         fn has_several_partners(&self) -> bool {
@@ -136,7 +241,7 @@ mod tests {
 
     /// Without R and R48, where a turn is shorter than what is outstanding and bonds have little effect.
     fn recorded() -> Vec<Recorded> {
-        let text = include_str!("../../../../../docs/results/data/bfq-waker.csv");
+        let text = include_str!("../../../docs/results/data/bfq-waker.csv");
         let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
         let same = rows.filter(|row| {
             let (first, last) = (row[15], row[16]);
