@@ -8,29 +8,42 @@ use assay_verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// A load that shows one parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Load {
-    /// Large requests in a row: bytes per second.
-    Bytes(Direction),
-    /// Requests of 4 KiB in a row: requests per second.
-    Sequential(Direction),
-    /// The same at random places.
-    Random(Direction),
-    /// Random requests at nine tenths of the rate that the disk has: how long each takes.
-    Latency(Direction),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// The kernel's key of its parameter, `rrandiops`.
+    pub key: &'static str,
+    /// What fio does, `randread`.
+    pub rw: &'static str,
+    /// What counts.
+    pub shows: Shows,
 }
 
-/// Reads or writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Direction {
-    /// Reads.
-    Read,
-    /// Writes.
-    Write,
+/// What counts of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows {
+    /// Bytes per second of large requests.
+    Bytes,
+    /// Requests per second, of 4 KiB.
+    Requests,
+    /// How long they take at nine tenths of the rate that the disk has: that of the load before.
+    Latency,
 }
 
-/// Bytes of a request whose rate counts: a page, in which iocost counts sizes.
-pub const SMALL: u64 = 4096;
+/// Reads, in the order in which they run.
+pub const READS: [Load; 4] = [
+    Load { key: "rbps", rw: "read", shows: Shows::Bytes },
+    Load { key: "rseqiops", rw: "read", shows: Shows::Requests },
+    Load { key: "rrandiops", rw: "randread", shows: Shows::Requests },
+    Load { key: "rlat", rw: "randread", shows: Shows::Latency },
+];
+
+/// Writes.
+pub const WRITES: [Load; 4] = [
+    Load { key: "wbps", rw: "write", shows: Shows::Bytes },
+    Load { key: "wseqiops", rw: "write", shows: Shows::Requests },
+    Load { key: "wrandiops", rw: "randwrite", shows: Shows::Requests },
+    Load { key: "wlat", rw: "randwrite", shows: Shows::Latency },
+];
 
 /// The part of the highest rate at which latencies are taken.
 const PACE: f64 = 0.9;
@@ -41,59 +54,6 @@ const PATIENCE: f64 = 1.5;
 /// The rate of requests, in percent of the model, that iocost may choose.
 const SLOWEST: f64 = 60.0;
 const FASTEST: f64 = 100.0;
-
-impl Direction {
-    /// As fio names it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
-    const fn letter(self) -> char {
-        match self {
-            Self::Read => 'r',
-            Self::Write => 'w',
-        }
-    }
-}
-
-impl Load {
-    /// The loads of a direction in the order in which they run: the last one needs the rate of the one before.
-    #[must_use]
-    pub const fn in_direction(direction: Direction) -> [Self; 4] {
-        [
-            Self::Bytes(direction),
-            Self::Sequential(direction),
-            Self::Random(direction),
-            Self::Latency(direction),
-        ]
-    }
-
-    /// Its direction.
-    #[must_use]
-    pub const fn direction(self) -> Direction {
-        match self {
-            Self::Bytes(one) | Self::Sequential(one) | Self::Random(one) | Self::Latency(one) => {
-                one
-            }
-        }
-    }
-
-    /// The kernel's key of its parameter, `rrandiops`.
-    #[must_use]
-    pub fn key(self) -> String {
-        let name = match self {
-            Self::Bytes(_) => "bps",
-            Self::Sequential(_) => "seqiops",
-            Self::Random(_) => "randiops",
-            Self::Latency(_) => "lat",
-        };
-        format!("{}{name}", self.direction().letter())
-    }
-}
 
 /// What a load measured, in the unit of its parameter: bytes or requests per second, or microseconds.
 pub type Values = BTreeMap<String, f64>;
@@ -160,12 +120,9 @@ pub const fn percentile(rotational: bool) -> u32 {
 /// without any. Keys that are left out keep their values in the kernel (blk-iocost.c, `ioc_cost_model_write`).
 #[must_use]
 pub fn model_words(measured: &Values) -> Option<String> {
-    let throughputs = [Direction::Read, Direction::Write].into_iter().flat_map(|direction| {
-        let [bytes, sequential, random, _] = Load::in_direction(direction);
-        [bytes, sequential, random].map(Load::key)
-    });
-    let words = throughputs.filter_map(|key| {
-        let value = measured.get(&key).filter(|value| value.is_finite() && **value >= 1.0)?;
+    let throughputs = READS.iter().chain(&WRITES).filter(|load| load.shows != Shows::Latency);
+    let words = throughputs.filter_map(|Load { key, .. }| {
+        let value = measured.get(*key).filter(|value| value.is_finite() && **value >= 1.0)?;
         Some(format!("{key}={}", value.round() as u64))
     });
     let words: Vec<String> = words.collect();
@@ -176,18 +133,14 @@ pub fn model_words(measured: &Values) -> Option<String> {
 /// measured gives no reason to slow the disk down.
 #[must_use]
 pub fn qos_words(measured: &Values, percentile: u32) -> String {
-    let of = |direction: Direction| {
-        let key = Load::Latency(direction).key();
-        let letter = direction.letter();
-        match measured.get(&key).filter(|value| value.is_finite() && **value > 0.0) {
-            Some(value) => {
-                let target = (value * PATIENCE).round().max(1.0) as u64;
-                format!("{letter}pct={percentile}.00 {letter}lat={target}")
-            }
-            None => format!("{letter}pct=0.00 {letter}lat=0"),
+    let of = |letter: char| match measured.get(&format!("{letter}lat")) {
+        Some(value) if value.is_finite() && *value > 0.0 => {
+            let target = (value * PATIENCE).round().max(1.0) as u64;
+            format!("{letter}pct={percentile}.00 {letter}lat={target}")
         }
+        _ => format!("{letter}pct=0.00 {letter}lat=0"),
     };
-    let (reads, writes) = (of(Direction::Read), of(Direction::Write));
+    let (reads, writes) = (of('r'), of('w'));
     format!("{reads} {writes} min={SLOWEST:.2} max={FASTEST:.2}")
 }
 
@@ -279,7 +232,5 @@ mod tests {
     #[test]
     fn latencies_are_taken_below_the_highest_rate() {
         assert_eq!((pace(1000.0), pace(0.5)), (900, 1));
-        let loads = Load::in_direction(Direction::Write).map(Load::key);
-        assert_eq!(loads, ["wbps", "wseqiops", "wrandiops", "wlat"]);
     }
 }

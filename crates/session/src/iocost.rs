@@ -1,28 +1,28 @@
 //! The parameters of iocost for a disk: measured, and proven with weights, in one run.
 
-mod loads;
-mod result;
 mod schedule;
 
 use std::time::Duration;
 
-use assay_intervention::iocost::{Direction, IoCost, Load};
-use assay_plan::interleave;
-use assay_run_folder::RunFolder;
-use assay_runner::Request;
+use assay_intervention::iocost::{
+    IoCost, Load, Proof, READS, WRITES, hwdb, model_line, model_words, percentile, qos_line,
+    qos_words,
+};
+use assay_run_folder::{Manifest, RunFolder};
+use assay_runner::{Finished, Request};
 use assay_study::{DiskOverride, Study, override_disk, override_scheduler, permit_erasing};
 
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
+use crate::experiment;
 use crate::load::{Loaded, load};
-use crate::look_taker::LookTaker;
 use crate::observer::Observer;
 use crate::overrides::StudyChoice;
-use crate::prepare::{Destination, facts_for, new_request, plan_for};
+use crate::prepare::{Destination, facts_for, plan_for};
 use crate::run::judge_finished;
-use loads::LoadFactory;
-use schedule::{IoCostSchedule, ProofPlan};
+use assay_verdict::Judgement;
+use schedule::{IoCostSchedule, LoadFactory, Measured, ProofPlan};
 
 /// Starts of the proof: fewer decide nothing.
 const PROOFS: u32 = 8;
@@ -74,7 +74,7 @@ pub fn measure_iocost(
     options: &IoCostOptions,
     observer: &mut dyn Observer,
 ) -> Result<IoCostMeasured, Error> {
-    let (study, text) = loads::study(&options.disk, options.erase.as_deref())?;
+    let (study, text) = schedule::study(&options.disk, options.erase.as_deref())?;
     let proof_study = proof_study(options)?;
     let facts = facts_for(context, &study)?;
     let plan_study = |study: &Study| plan_for(context, study, &facts, 0);
@@ -86,28 +86,23 @@ pub fn measure_iocost(
         Error::host(format!("the disk cannot be measured: {why}")).note("nothing was touched")
     })?;
     let proof = ProofPlan::new(&proof_study, PROOFS, &mut plan_study(&proof_study));
-    let plan = interleave(vec![(loads[0].key(), first)], 0);
     let loaded = Loaded::derived(study.clone(), &text);
     let to = (&options.destination, "iocost", options.proof.seed);
-    let request = new_request(context, loaded, plan, facts.clone(), to)?;
-    let mut schedule =
-        IoCostSchedule::new(factory, loads, proof, &context.root, request.plan.trials[0].clone());
-    let mut progress = observer.begin_search(schedule.current(), options.length);
-    let mut looks = LookTaker::new(None);
-    let finished = context.runner.run(&request, progress.as_mut(), &mut looks, Some(&mut schedule));
-    drop(progress);
-    let finished = finished.map_err(Error::host)?;
+    let first = (loads[0].key.to_owned(), first);
+    let (request, first) = experiment::request(context, loaded, first, facts.clone(), to)?;
+    let mut schedule = IoCostSchedule::new(factory, &loads, proof, &context.root, first);
+    let what = (schedule.trials.current(), options.length);
+    let finished = experiment::run(context, &request, &mut schedule, what, observer)?;
     conclude(&request, &finished, &schedule, options, observer)
 }
 
 /// Reads for every disk; writes, before them, only where nothing can be lost: on an own image, or with permission.
 fn loads_for(disk: &DiskOverride, erase: Option<&str>) -> Vec<Load> {
-    let reads = Load::in_direction(Direction::Read);
-    if !loads::may_write(disk, erase) {
-        return reads.to_vec();
+    match erase.is_some() || !matches!(disk, DiskOverride::Block(_)) {
+        // What was never written may be read without the medium.
+        true => [WRITES, READS].concat(),
+        false => READS.to_vec(),
     }
-    // What was never written may be read without the medium.
-    [Load::in_direction(Direction::Write), reads].concat()
 }
 
 /// The study of weights on the same disk, without a scheduler that would divide it itself.
@@ -136,15 +131,15 @@ fn proof_study(options: &IoCostOptions) -> Result<Study, Error> {
 
 fn conclude(
     request: &Request,
-    finished: &assay_runner::Finished,
+    finished: &Finished,
     schedule: &IoCostSchedule<'_>,
     options: &IoCostOptions,
     observer: &mut dyn Observer,
 ) -> Result<IoCostMeasured, Error> {
     let judgement = judge_finished(request, finished, observer).map_err(Error::host)?;
     let ended_early = finished.interrupted.is_some() || finished.failure.is_some();
-    let found = result::found(&options.disk, schedule, &finished.manifest, &judgement);
-    let mut found = IoCost { ended_early, ..found };
+    let mut found = found(&options.disk, schedule, &finished.manifest, &judgement);
+    found.ended_early = ended_early;
     if ended_early {
         // Not for every disk of this model.
         found.hwdb.clear();
@@ -161,6 +156,66 @@ fn conclude(
         code => code,
     };
     Ok(IoCostMeasured { found, folder: request.folder.clone(), code })
+}
+
+/// What stands for the numbers of a disk that could not be read.
+const NO_NUMBERS: &str = "MAJ:MIN";
+
+/// The parameters of a disk, with what is missing.
+fn found(
+    disk: &DiskOverride,
+    schedule: &IoCostSchedule<'_>,
+    manifest: &Manifest,
+    judgement: &Judgement,
+) -> IoCost {
+    let Measured { values, device, rotational } = schedule.measured(manifest);
+    let percentile = percentile(rotational);
+    let words = model_words(&values);
+    let qos = qos_words(&values, percentile);
+    let numbers = schedule.numbers.as_deref().unwrap_or(NO_NUMBERS).to_owned();
+    let model_name = model_name(manifest, &device);
+    let mut not_available = schedule.missing(manifest);
+    if model_name.is_none() {
+        let why = "the disk has no model name in sysfs";
+        not_available.insert("hwdb".to_owned(), why.to_owned());
+    }
+    let proof = proof(schedule, judgement);
+    if let Err(why) = &proof {
+        not_available.insert("proof".to_owned(), why.clone());
+    }
+    let entry = model_name.as_ref().zip(words.as_ref());
+    IoCost {
+        schema: 1,
+        disk: disk.to_string(),
+        hwdb: entry.map(|(name, words)| hwdb(name, words, &qos)).unwrap_or_default(),
+        model: words.as_ref().map(|words| model_line(&numbers, words)),
+        qos: words.as_ref().map(|_| qos_line(&numbers, &qos)),
+        device,
+        numbers,
+        model_name,
+        measured: values,
+        percentile,
+        proof: proof.ok(),
+        not_available,
+        ended_early: false,
+    }
+}
+
+fn model_name(manifest: &Manifest, device: &str) -> Option<String> {
+    let disk = manifest.host.disks.iter().find(|disk| disk.name == device)?;
+    disk.model.clone().filter(|model| !model.trim().is_empty())
+}
+
+fn proof(schedule: &IoCostSchedule<'_>, judgement: &Judgement) -> Result<Proof, String> {
+    let (study, trial) = schedule.proof()?;
+    let trial = judgement.trials.get(trial).ok_or("its trial was not judged")?;
+    let reason = trial.promises.first().map(|promise| promise.reason.clone());
+    Ok(Proof {
+        study: study.to_owned(),
+        verdict: trial.verdict,
+        reason: reason.unwrap_or_default(),
+        repeats: trial.repeats,
+    })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod conform;
 mod context;
 mod error;
 mod error_record;
+mod experiment;
 mod explain;
 mod exporting;
 mod external_data;

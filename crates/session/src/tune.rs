@@ -11,7 +11,7 @@ use assay_diagnostic::closest;
 use assay_escape::shell_word;
 use assay_facts::HostFacts;
 use assay_intervention::{Budget, Outcome, SearchRun, Tuning, tuning};
-use assay_plan::{Scope, Setting, check_keep, interleave};
+use assay_plan::{Scope, Setting, check_keep};
 use assay_run_folder::{Run, RunFolder};
 use assay_runner::{Finished, Request};
 use assay_study::{Bindings, Study, combinations};
@@ -19,12 +19,12 @@ use assay_study::{Bindings, Study, combinations};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
+use crate::experiment;
 use crate::finish_run::write_report;
 use crate::load::Loaded;
-use crate::look_taker::LookTaker;
 use crate::observer::Observer;
 use crate::overrides::StudyChoice;
-use crate::prepare::{Destination, facts_for, new_request, plan_for};
+use crate::prepare::{Destination, facts_for, plan_for};
 use crate::run::judge_finished;
 use search_schedule::SearchSchedule;
 use trial_factory::{Stage, TrialFactory};
@@ -121,24 +121,20 @@ pub fn tune(
         Error::host(format!("the study cannot be run on this host: {why}"))
             .note("nothing was touched")
     })?;
-    let plan = interleave(vec![(Setting::unchanged().name, unchanged)], 0);
     let name = format!("{}-tune", loaded.study.name);
     let loaded = Loaded { choice: None, ..loaded };
     let to = (&options.destination, name.as_str(), seed);
-    let request = new_request(context, loaded, plan, facts.clone(), to)?;
+    let first = (Setting::unchanged().name, unchanged);
+    let (request, first) = experiment::request(context, loaded, first, facts.clone(), to)?;
     let judge_so_far = || {
         let run = Run::from_folder(&request.folder).ok()?;
         Some(assay_judge::judge_so_far(&run.manifest, &run.samples))
     };
     let scope = Scope { keep: options.keep.clone(), also: options.also.clone() };
-    let first = request.plan.trials[0].clone();
-    let mut schedule = SearchSchedule::begin(
-        factory,
-        first,
-        (scope, options.settings.unwrap_or(usize::MAX)),
-        &judge_so_far,
-    );
-    let finished = search(context, &request, &mut schedule, options.length, observer)?;
+    let most = options.settings.unwrap_or(usize::MAX);
+    let mut schedule = SearchSchedule::begin(factory, first, (scope, most), &judge_so_far);
+    let what = (schedule.settings.trials.current(), options.length);
+    let finished = experiment::run(context, &request, &mut schedule, what, observer)?;
     conclude(&request, &finished, &schedule, origin, observer)
 }
 
@@ -156,20 +152,6 @@ fn refuse_unknown(keep: &[String], facts: &HostFacts) -> Result<(), Error> {
         true => Ok(()),
         false => Err(Error { reasons, ..Error::ended(Code::Usage) }.note("nothing was touched")),
     }
-}
-
-/// Runs the search.
-fn search(
-    context: &Context,
-    request: &Request,
-    schedule: &mut SearchSchedule<'_>,
-    length: Duration,
-    observer: &mut dyn Observer,
-) -> Result<Finished, Error> {
-    let mut progress = observer.begin_search(schedule.current(), length);
-    let mut looks = LookTaker::new(None);
-    let finished = context.runner.run(request, progress.as_mut(), &mut looks, Some(schedule));
-    finished.map_err(Error::host)
 }
 
 /// Evaluates the search and writes its result and report.

@@ -1,5 +1,7 @@
 //! Measurements on a host that replays a recorded run, whose loads therefore all have the same numbers.
 
+use std::collections::BTreeMap;
+
 use assay_files::Trust;
 use assay_test_support::hosts::host;
 
@@ -101,4 +103,29 @@ fn a_disk_that_the_host_lacks_is_refused_before_a_folder_is_made() {
     assert_eq!((error.code, error.note.as_deref()), (Code::Host, Some("nothing was touched")));
     assert!(error.to_string().contains("/dev/none"), "{error}");
     assert!(replayed.borrow().is_empty() && !out.exists());
+}
+
+/// The lines are what the tables of knobs accept, whatever was measured.
+#[test]
+fn lines_are_accepted_by_the_table_of_knobs() {
+    let both: BTreeMap<String, f64> = [
+        ("rbps", 1.9e9),
+        ("rseqiops", 1e5),
+        ("rrandiops", 9e4),
+        ("rlat", 812.0),
+        ("wbps", 1e9),
+        ("wseqiops", 8e4),
+        ("wrandiops", 7e4),
+        ("wlat", 1912.0),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into();
+    let reads = both.clone().into_iter().filter(|(key, _)| key.starts_with('r')).collect();
+    for values in [both, reads] {
+        let model = model_line("8:0", &model_words(&values).unwrap());
+        let qos = qos_line("8:0", &qos_words(&values, percentile(true)));
+        for (knob, line) in [("io.cost.model", model), ("io.cost.qos", qos)] {
+            assay_knob::find(knob).unwrap().check(&line).unwrap();
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! The schedule of a search: turns the next move of the search into a repeat.
 
-use std::rc::Rc;
 use std::time::Instant;
 
 use assay_intervention::{Assessment, Move, NotTried, Search, SettingPool, TriedSetting};
@@ -10,7 +9,7 @@ use assay_runner::{Failure, NextRepeat, Schedule};
 use assay_verdict::{Judgement, Verdict};
 
 use super::trial_factory::{Stage, TrialFactory};
-use crate::observer::CurrentSetting;
+use crate::experiment::Trials;
 
 /// Judges the repeats recorded so far; `None` if the run cannot be read.
 pub(super) type JudgeSoFar<'a> = &'a dyn Fn() -> Option<Judgement>;
@@ -25,23 +24,21 @@ struct Entry {
 }
 
 /// Settings and their trials.
-struct Settings<'a> {
+pub(super) struct Settings<'a> {
     factory: TrialFactory<'a>,
     judge_so_far: JudgeSoFar<'a>,
     entries: Vec<Entry>,
-    /// In the order of the manifest.
-    trials: Vec<Trial>,
+    pub(super) trials: Trials,
 }
 
 /// The schedule of a search.
 pub(super) struct SearchSchedule<'a> {
-    settings: Settings<'a>,
+    pub(super) settings: Settings<'a>,
     scope: Scope,
     most: usize,
     began: Instant,
     search: Option<Search>,
     not_tried: Vec<NotTried>,
-    current: CurrentSetting,
 }
 
 impl<'a> SearchSchedule<'a> {
@@ -52,31 +49,12 @@ impl<'a> SearchSchedule<'a> {
         (scope, most): (Scope, usize),
         judge_so_far: JudgeSoFar<'a>,
     ) -> Self {
-        let first = Entry {
-            setting: Setting::unchanged(),
-            search: Some(0),
-            confirmation: None,
-            refused: None,
-        };
-        Self {
-            settings: Settings {
-                factory,
-                judge_so_far,
-                entries: vec![first],
-                trials: vec![unchanged],
-            },
-            scope,
-            most,
-            began: Instant::now(),
-            search: None,
-            not_tried: Vec::new(),
-            current: CurrentSetting::default(),
-        }
-    }
-
-    /// Where the name of the setting being tried is written to.
-    pub(super) fn current(&self) -> CurrentSetting {
-        Rc::clone(&self.current)
+        let trials = Trials::new(unchanged);
+        let mut settings = Settings { factory, judge_so_far, entries: Vec::new(), trials };
+        settings.add(Setting::unchanged());
+        settings.entries[0].search = Some(0);
+        let (began, search, not_tried) = (Instant::now(), None, Vec::new());
+        Self { settings, scope, most, began, search, not_tried }
     }
 
     /// The setting of this name.
@@ -154,9 +132,8 @@ impl Schedule for SearchSchedule<'_> {
     fn next(&mut self, manifest: &Manifest) -> Option<NextRepeat<'_>> {
         let first = manifest.trials.first()?;
         if first.repeats.is_empty() {
-            self.current.replace("unchanged".to_owned());
-            let slot = RepeatId { trial: 0, repeat: 0 };
-            return Some(NextRepeat { slot, trial: &self.settings.trials[0] });
+            self.settings.trials.current.replace("unchanged".to_owned());
+            return Some(self.settings.trials.repeat(0, manifest));
         }
         let mut search = match self.search.take() {
             Some(search) => search,
@@ -169,29 +146,19 @@ impl Schedule for SearchSchedule<'_> {
             next_trial = self.settings.number(next, manifest);
             if let Some((_, name)) = &next_trial {
                 let stage = if matches!(next, Move::Confirm(_)) { "confirm " } else { "try " };
-                self.current.replace(format!("{stage}{name}"));
+                self.settings.trials.current.replace(format!("{stage}{name}"));
             }
         }
         self.search = Some(search);
         let (trial, _) = next_trial?;
-        let repeat = manifest.trials.get(trial).map_or(0, |known| known.repeats.len());
-        let slot = RepeatId { trial, repeat: u32::try_from(repeat).unwrap_or(u32::MAX) };
-        Some(NextRepeat { slot, trial: &self.settings.trials[trial] })
+        Some(self.settings.trials.repeat(trial, manifest))
     }
 
     fn continue_without(&mut self, slot: RepeatId, why: &Failure) -> bool {
-        let entry = self
-            .settings
-            .entries
-            .iter_mut()
-            .find(|entry| entry.search == Some(slot.trial) && slot.trial > 0);
-        match entry {
-            Some(entry) => {
-                entry.refused = Some(why.to_string());
-                true
-            }
-            None => false,
-        }
+        let mut entries = self.settings.entries.iter_mut();
+        let is_it = |entry: &&mut Entry| entry.search == Some(slot.trial) && slot.trial > 0;
+        let entry = entries.find(is_it);
+        entry.map(|entry| entry.refused = Some(why.to_string())).is_some()
     }
 }
 
@@ -211,38 +178,25 @@ impl Settings<'_> {
             }
             trial
         };
-        self.trials.first().is_some_and(|first| bare(first) == bare(trial))
+        bare(self.trials.first()) == bare(trial)
     }
 
     /// The trial number of a move and the name of its setting; makes the trial if it is new. `None` if
     /// the host refused it.
     fn number(&mut self, next: Move, manifest: &Manifest) -> Option<(usize, String)> {
         let (Move::Try(index) | Move::Confirm(index)) = next;
-        let stage = match next {
-            Move::Try(_) => Stage::Search,
-            Move::Confirm(_) => Stage::Confirmation,
-        };
-        let new = manifest.trials.len();
         let entry = self.entries.get_mut(index).filter(|entry| entry.refused.is_none())?;
-        let assigned = match stage {
-            Stage::Search => &mut entry.search,
-            Stage::Confirmation => &mut entry.confirmation,
+        let (stage, number) = match next {
+            Move::Try(_) => (Stage::Search, &mut entry.search),
+            Move::Confirm(_) => (Stage::Confirmation, &mut entry.confirmation),
         };
-        if let Some(number) = assigned {
-            return Some((*number, entry.setting.name.clone()));
-        }
-        match self.factory.trial(&entry.setting, stage) {
-            Ok(trial) => {
-                *assigned = Some(new);
-                self.trials.truncate(new);
-                self.trials.push(trial);
-                Some((new, entry.setting.name.clone()))
-            }
-            Err(why) => {
-                entry.refused = Some(why);
-                None
+        if number.is_none() {
+            match self.factory.trial(&entry.setting, stage) {
+                Ok(trial) => *number = Some(self.trials.add(trial, manifest)),
+                Err(why) => entry.refused = Some(why),
             }
         }
+        Some(((*number)?, entry.setting.name.clone()))
     }
 }
 
@@ -344,7 +298,7 @@ mod tests {
                 new.len() > 4
                     && new.iter().all(|trial| slots.iter().any(|slot| slot.trial == *trial))
             );
-            assert!(!schedule.current().borrow().is_empty());
+            assert!(!schedule.settings.trials.current.borrow().is_empty());
         });
     }
 
