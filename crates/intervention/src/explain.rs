@@ -9,27 +9,20 @@
 mod causes;
 mod document;
 mod effect;
-mod effect_inputs;
-mod follows;
-mod predicted_effect;
+mod prediction;
 mod rounds;
-mod score;
 mod sentence;
 
 pub use assay_judge::Expect;
 use assay_judge::cause_entry;
-use assay_run_folder::TrialRecord;
-use assay_verdict::{Cause, Judgement, PromiseJudgement, Proof, ProofState, Verdict};
+use assay_verdict::{Cause, Judgement, Verdict};
 
 use crate::tune::is_work;
-pub use document::{ArmResult, CauseFinding, Explanation, Finding, GroupsWithin};
+pub use document::{ArmResult, CauseFinding, Explanation, Finding, Follows, GroupsWithin};
 pub use effect::Effect;
 use effect::{Base, Judged};
-use effect_inputs::EffectInputs;
-pub use follows::Follows;
-pub use predicted_effect::Prediction;
+pub use prediction::{Prediction, ScoredPrediction, excluded, predict};
 pub use rounds::{FRESH, Rounds};
-pub use score::ScoredPrediction;
 
 /// One trial of the run of interventions.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,27 +57,6 @@ impl Fresh {
     fn has(&self, round: usize) -> bool {
         (self.from..self.from + FRESH).contains(&round)
     }
-}
-
-/// Why a cause cannot explain this promise of a trial, whatever is tried; `None` where it can.
-#[must_use]
-pub fn excluded(code: &str, trial: &TrialRecord, judged: &PromiseJudgement) -> Option<String> {
-    let excludes = |proof: &&Proof| proof.code == code && proof.state == ProofState::Excluded;
-    let by_events = judged.proofs.iter().find(excludes).map(|proof| proof.evidence.clone());
-    by_events.or_else(|| EffectInputs::new(trial, judged).excludes(code))
-}
-
-/// Predictions of each tested cause for each arm, recorded before the arms run. `trial` is the
-/// trial to be explained, `judged` its promise.
-#[must_use]
-pub fn predict(trial: &TrialRecord, judged: &PromiseJudgement, arms: &[Arm]) -> Vec<Prediction> {
-    let mut codes: Vec<String> = Vec::new();
-    for code in arms.iter().flat_map(|arm| &arm.tests) {
-        if !codes.contains(code) {
-            codes.push(code.clone());
-        }
-    }
-    predicted_effect::all(&EffectInputs::new(trial, judged), arms, &codes)
 }
 
 /// What is to be explained.
@@ -139,7 +111,7 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
     let exchanged = others.iter().find(|arm| arm.name == PERMUTE).and_then(judged);
     let follows = exchanged
         .filter(|after| base.is_bad() && base.judged.repeats.min(after.repeats) > 1)
-        .and_then(|after| follows::compare(base.judged.promise, after.promise));
+        .and_then(|after| document::follows(base.judged.promise, after.promise));
     let Judged { promise: base, repeats, .. } = base.judged;
     let causes = causes::causes(base, question.suspects, &results);
     let sentence = sentence::summary((base, repeats), &results, &causes, others);

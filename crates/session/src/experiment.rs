@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use assay_facts::HostFacts;
 use assay_plan::{RepeatId, Trial, interleave};
-use assay_run_folder::Manifest;
+use assay_run_folder::{Manifest, Run, RunFolder};
 use assay_runner::{Finished, NextRepeat, Request, Schedule};
+use assay_verdict::Judgement;
 
 use crate::context::Context;
 use crate::error::Error;
@@ -77,4 +78,10 @@ pub(crate) fn run(
     let mut looks = LookTaker::new(None);
     let finished = context.runner.run(request, progress.as_mut(), &mut looks, Some(schedule));
     finished.map_err(Error::host)
+}
+
+/// Judges the repeats recorded so far; `None` if the run cannot be read.
+pub(crate) fn look(folder: &RunFolder) -> Option<Judgement> {
+    let run = Run::from_folder(folder).ok()?;
+    Some(assay_judge::judge_so_far(&run.manifest, &run.samples))
 }

@@ -4,30 +4,28 @@
 mod arms;
 mod code;
 mod foreign;
-mod names;
-mod question;
 mod rounds;
 mod target;
 
 use std::path::Path;
 use std::time::Duration;
 
-use assay_intervention::{Explanation, Finding};
+use assay_intervention::{Arm, Explanation, Finding, Fresh, Question};
 use assay_plan::{Trial, interleave};
 use assay_run_folder::RunFolder;
 use assay_runner::Request;
-use assay_verdict::Verdict;
+use assay_verdict::wording::count;
+use assay_verdict::{Judgement, Verdict};
 
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
+use crate::experiment;
 use crate::load::Loaded;
 use crate::observer::Observer;
 use crate::prepare::{Destination, facts_for, new_request, plan_for};
 use crate::run::{execute_schedule, judge_finished};
-pub use code::{codes, explain_code, is_code};
-pub use names::cause_names;
-use question::ExplainRequest;
+pub use code::{cause_names, codes, explain_code, is_code};
 use rounds::{Length, Rounds};
 use target::Target;
 
@@ -96,24 +94,34 @@ fn carry_out(
     context: &Context,
     request: &Request,
     target: &Target,
-    arms: Vec<assay_intervention::Arm>,
+    arms: Vec<Arm>,
     length: Length,
     observer: &mut dyn Observer,
 ) -> Result<Explained, Error> {
     // Predictions are written down before anything runs.
     let predictions = assay_intervention::predict(&target.trial, &target.judged, &arms);
     request.folder.write_json("predictions.json", &predictions).map_err(Error::host)?;
-    let question = ExplainRequest { target, arms, predictions, looks: length.looks() };
-    let look = |refused: &[_], fresh: &[_]| question.look(&request.folder, refused, fresh);
-    let mut rounds = Rounds::new(&request.plan, length, &question.arms, &look);
+    let evaluate = |judgement: &Judgement, arms: &[Arm], fresh: &[Fresh]| {
+        let question = Question {
+            promise: target.promise,
+            was_broken: target.judged.verdict == Verdict::Broken,
+            looks: length.looks(),
+            fresh,
+            suspects: target.suspects(),
+            predictions: &predictions,
+        };
+        assay_intervention::explain(judgement, question, arms)
+    };
+    let look =
+        |arms: &[Arm], fresh: &[Fresh]| evaluate(&experiment::look(&request.folder)?, arms, fresh);
+    let mut rounds = Rounds::new(&request.plan, length, arms, &look);
     let finished = execute_schedule(context, request, Some(&mut rounds), observer)?;
-    let (refused, fresh) = rounds.into_parts();
+    let (arms, fresh) = rounds.into_parts();
     let judgement = judge_finished(request, &finished, observer).map_err(Error::host)?;
     if finished.interrupted.is_some() || finished.failure.is_some() {
         return Err(Error::ended(Code::of_run(&finished, None)));
     }
-    let explanation = question
-        .explain(&judgement, &refused, &fresh)
+    let explanation = evaluate(&judgement, &arms, &fresh)
         .ok_or_else(|| Error::host("the unchanged trial could not be judged"))?;
     request.folder.write_json("explain.json", &explanation).map_err(Error::host)?;
     let code = match Code::of_run(&finished, Some(Code::Kept)) {
@@ -145,10 +153,7 @@ fn announcement(target: &Target, trials: &[(String, Trial)], length: Length) -> 
         true => format!("{most} rounds"),
         false => format!("{least} to {most} rounds"),
     };
-    let changes = match trials.len().saturating_sub(1) {
-        1 => "1 change".to_owned(),
-        count => format!("{count} changes"),
-    };
+    let changes = count(trials.len().saturating_sub(1), "change");
     format!(
         "trial {} with {changes} in {rounds}, at most {} s each",
         target.number + 1,

@@ -1,33 +1,32 @@
 //! Searching for the setting that keeps a promise at the highest throughput.
 
 mod search_schedule;
-mod trial_factory;
-mod write;
 
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use assay_diagnostic::closest;
 use assay_escape::shell_word;
 use assay_facts::HostFacts;
+use assay_files::{create_new, input_text};
 use assay_intervention::{Budget, Outcome, SearchRun, Tuning, tuning};
 use assay_plan::{Scope, Setting, check_keep};
 use assay_run_folder::{Run, RunFolder};
 use assay_runner::{Finished, Request};
-use assay_study::{Bindings, Study, combinations};
+use assay_study::{Bindings, Study, combinations, rewrite, shipped_file};
 
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
 use crate::experiment;
 use crate::finish_run::write_report;
-use crate::load::Loaded;
+use crate::load::{Loaded, MOST_TEXT, reload};
 use crate::observer::Observer;
 use crate::overrides::StudyChoice;
 use crate::prepare::{Destination, facts_for, plan_for};
 use crate::run::judge_finished;
-use search_schedule::SearchSchedule;
-use trial_factory::{Stage, TrialFactory};
+use search_schedule::{SearchSchedule, Stage, TrialFactory};
 
 /// Assumed overhead of a repeat before one was measured, seconds: making groups, starting and stopping
 /// processes, reading their output.
@@ -85,7 +84,7 @@ impl Tuned {
     /// The file exists or cannot be written, or the study has a form that cannot be rewritten.
     pub fn write_study(&self, file: &Path) -> Result<(), Error> {
         match &self.setting {
-            Some(setting) => write::study(file, &self.origin, setting),
+            Some(setting) => write_study(file, &self.origin, setting),
             None => Ok(()),
         }
     }
@@ -126,10 +125,7 @@ pub fn tune(
     let to = (&options.destination, name.as_str(), seed);
     let first = (Setting::unchanged().name, unchanged);
     let (request, first) = experiment::request(context, loaded, first, facts.clone(), to)?;
-    let judge_so_far = || {
-        let run = Run::from_folder(&request.folder).ok()?;
-        Some(assay_judge::judge_so_far(&run.manifest, &run.samples))
-    };
+    let judge_so_far = || experiment::look(&request.folder);
     let scope = Scope { keep: options.keep.clone(), also: options.also.clone() };
     let most = options.settings.unwrap_or(usize::MAX);
     let mut schedule = SearchSchedule::begin(factory, first, (scope, most), &judge_so_far);
@@ -220,6 +216,32 @@ fn only_trial(study: &Study) -> Result<Bindings, Error> {
         all.len(),
         choose.join(" ")
     )))
+}
+
+/// Writes the study. Other overrides are left out: the file keeps its author's values except for the
+/// setting.
+fn write_study(file: &Path, origin: &Origin, setting: &Setting) -> Result<(), Error> {
+    let refuse = |why: &dyn std::fmt::Display| {
+        Error::usage(format!(
+            "{} was not written: {why}\n  hint: paste the lines above into the study",
+            file.display()
+        ))
+    };
+    let Origin { choice, name, text, factors } = origin;
+    let as_written = StudyChoice { seed: choice.seed, ..StudyChoice::named(&choice.study) };
+    let from = reload(name, text, &as_written)?;
+    let to = setting.apply(&from, factors).map_err(|why| refuse(&why))?;
+    let beside = Path::new(&choice.study).parent().unwrap_or(Path::new(""));
+    let read = |path: &str| {
+        shipped_file(path).or_else(|_| {
+            input_text(&beside.join(path), MOST_TEXT)
+                .map_err(|error| format!("{path}: {}", error.cause))
+        })
+    };
+    let changed = rewrite(text, &from, &to, factors, &read).map_err(|why| refuse(&why))?;
+    let new = create_new(file).map_err(std::io::Error::from);
+    let written = new.and_then(|mut new| new.write_all(changed.as_bytes()));
+    written.map_err(|cause| refuse(&cause))
 }
 
 #[cfg(test)]
@@ -328,7 +350,7 @@ mod tests {
         let all = assay_plan::candidates(&study.study, &facts, &now, &scope);
         let setting = all.into_iter().find(|setting| setting.name != "defaults").unwrap();
         let file = temp.path().join("tuned.toml");
-        write::study(&file, &origin, &setting).unwrap();
+        write_study(&file, &origin, &setting).unwrap();
         let written = load(&StudyChoice::named(file.to_str().unwrap())).unwrap();
         assert_ne!(written.text, study.text);
         // The factor keeps its author's values.
@@ -336,7 +358,7 @@ mod tests {
             written.study.factors,
             load(&StudyChoice::named("io-weight")).unwrap().study.factors
         );
-        let error = write::study(&file, &origin, &setting).unwrap_err();
+        let error = write_study(&file, &origin, &setting).unwrap_err();
         assert!(error.to_string().contains("was not written"), "an existing file is kept: {error}");
     }
 }

@@ -43,6 +43,18 @@ pub struct CauseEntry {
 }
 
 impl CauseEntry {
+    /// Whether it concerns promises of CPU time only.
+    #[must_use]
+    pub const fn is_of_cpu(&self) -> bool {
+        matches!(self.suspect, Suspect::Cpu(_) | Suspect::Cpus(_) | Suspect::Quota(_))
+    }
+
+    /// Whether it is a cause only where BFQ schedules the disk.
+    #[must_use]
+    pub const fn needs_bfq(&self) -> bool {
+        matches!(self.suspect, Suspect::Bfq(_))
+    }
+
     /// What a cause with a proof has besides its text: no intervention tests it.
     pub(super) const fn found_by(found_by: FoundBy) -> Self {
         Self {

@@ -1,7 +1,10 @@
 //! What a code means: of a cause, a rule of `assay audit`, something known of a kernel, or a mistake in a study file.
 
+use std::collections::BTreeMap;
+
 use assay_audit::KNOWN;
 use assay_diagnostic::closest;
+use assay_intervention::PERMUTE;
 use assay_judge::{catalogue, cause_entry, cause_text};
 
 use crate::error::Error;
@@ -57,6 +60,15 @@ pub fn codes() -> Vec<(String, &'static str)> {
     let known = known.map(|known| (known.code.to_owned(), known.sentence));
     let mistakes = headings().map(|(code, title)| (code.to_owned(), title));
     causes.chain(rules).chain(known).chain(mistakes).collect()
+}
+
+/// What `assay explain --only` takes: codes of causes and names of changes, each with a line about it.
+#[must_use]
+pub fn cause_names() -> Vec<(&'static str, &'static str)> {
+    let changes = catalogue().flat_map(|entry| entry.tests.iter().map(|test| (*test, "")));
+    let causes = catalogue().map(|entry| (entry.code, entry.what));
+    let names: BTreeMap<_, _> = changes.chain([(PERMUTE, "")]).chain(causes).collect();
+    names.into_iter().collect()
 }
 
 /// The codes and titles of mistakes.

@@ -48,8 +48,8 @@ impl Length {
     }
 }
 
-/// Evaluates the rounds so far, from the refusals by trial number and the fresh rounds.
-pub(super) type Look<'a> = &'a dyn Fn(&[Option<String>], &[Fresh]) -> Option<Explanation>;
+/// Evaluates the rounds so far, from the arms and the fresh rounds.
+pub(super) type Look<'a> = &'a dyn Fn(&[Arm], &[Fresh]) -> Option<Explanation>;
 
 /// The rounds of an explanation. At each look the run ends if a cause is known; a decided change is not
 /// repeated, and one that surely helps is confirmed by fresh rounds of it and the unchanged trial
@@ -57,13 +57,12 @@ pub(super) type Look<'a> = &'a dyn Fn(&[Option<String>], &[Fresh]) -> Option<Exp
 pub(super) struct Rounds<'a> {
     plan: &'a Plan,
     length: Length,
-    arms: &'a [Arm],
+    /// Those that the host refused during the run have the reason in place of a trial.
+    arms: Vec<Arm>,
     look: Look<'a>,
     done: usize,
     /// Trials that are no longer repeated.
     retired: Vec<bool>,
-    /// Why the host refused a trial during the run.
-    refused: Vec<Option<String>>,
     /// Winners with their fresh rounds.
     fresh: Vec<Fresh>,
     /// The trial of the winner that is being confirmed, and the round after its last.
@@ -71,24 +70,14 @@ pub(super) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    pub(super) fn new(plan: &'a Plan, length: Length, arms: &'a [Arm], look: Look<'a>) -> Self {
-        let trials = plan.trials.len();
-        Self {
-            plan,
-            length,
-            arms,
-            look,
-            done: 0,
-            retired: vec![false; trials],
-            refused: vec![None; trials],
-            fresh: Vec::new(),
-            confirming: None,
-        }
+    pub(super) fn new(plan: &'a Plan, length: Length, arms: Vec<Arm>, look: Look<'a>) -> Self {
+        let retired = vec![false; plan.trials.len()];
+        Self { plan, length, arms, look, done: 0, retired, fresh: Vec::new(), confirming: None }
     }
 
-    /// Refusals by trial number, and the fresh rounds.
-    pub(super) fn into_parts(self) -> (Vec<Option<String>>, Vec<Fresh>) {
-        (self.refused, self.fresh)
+    /// The arms, and the fresh rounds.
+    pub(super) fn into_parts(self) -> (Vec<Arm>, Vec<Fresh>) {
+        (self.arms, self.fresh)
     }
 
     /// Whether this repeat is the first of a round.
@@ -107,7 +96,7 @@ impl<'a> Rounds<'a> {
         if !was_confirming && !self.length.is_look(ordinary) {
             return ordinary >= self.length.most;
         }
-        let Some(explanation) = (self.look)(&self.refused, &self.fresh) else {
+        let Some(explanation) = (self.look)(&self.arms, &self.fresh) else {
             return ordinary >= self.length.most;
         };
         if explanation.is_settled() {
@@ -167,7 +156,10 @@ impl Schedule for Rounds<'_> {
             return false;
         }
         self.retired[slot.trial] = true;
-        self.refused[slot.trial] = Some(why.to_string());
+        let refused = self.arms.iter_mut().find(|arm| arm.trial == Ok(slot.trial));
+        if let Some(arm) = refused {
+            arm.trial = Err(why.to_string());
+        }
         true
     }
 }
@@ -253,10 +245,10 @@ mod tests {
 
     /// The trials of each round until the schedule ends.
     fn rounds_with(look: Look<'_>) -> Vec<Vec<usize>> {
-        let (plan, arms) = (plan(), arms());
+        let plan = plan();
         let manifest =
             assay_run_folder::Run::load(&crate::replay_tests::fault("one-cpu")).unwrap().manifest;
-        let mut rounds = Rounds::new(&plan, Length::new(None), &arms, look);
+        let mut rounds = Rounds::new(&plan, Length::new(None), arms(), look);
         let mut all: Vec<Vec<usize>> = Vec::new();
         while let Some(next) = rounds.next(&manifest) {
             all.resize(next.slot.repeat as usize + 1, Vec::new());
@@ -322,9 +314,9 @@ mod tests {
 
     #[test]
     fn a_refused_change_is_left_out_but_the_unchanged_trial_is_needed() {
-        let (plan, arms) = (plan(), arms());
-        let look = |_: &[Option<String>], _: &[Fresh]| None;
-        let mut rounds = Rounds::new(&plan, Length::new(Some(2)), &arms, &look);
+        let plan = plan();
+        let look = |_: &[Arm], _: &[Fresh]| None;
+        let mut rounds = Rounds::new(&plan, Length::new(Some(2)), arms(), &look);
         let why = Failure::Host({
             let cause = std::io::Error::other("refused");
             assay_kernel::Error::new("write", "/sys/x".as_ref(), &cause)
@@ -338,7 +330,7 @@ mod tests {
             trials.push(next.slot.trial);
         }
         assert_eq!(trials, [0, 2, 2, 0]);
-        let (refused, _) = rounds.into_parts();
-        assert!(refused[1].as_ref().is_some_and(|why| why.contains("refused")), "{refused:?}");
+        let (arms, _) = rounds.into_parts();
+        assert!(arms[1].trial.as_ref().is_err_and(|why| why.contains("refused")), "{arms:?}");
     }
 }

@@ -1,15 +1,72 @@
 //! The schedule of a search: turns the next move of the search into a repeat.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use assay_intervention::{Assessment, Move, NotTried, Search, SettingPool, TriedSetting};
-use assay_plan::{RepeatId, Scope, Setting, Trial, candidates};
+use assay_facts::HostFacts;
+use assay_intervention::{Assessment, Budget, Move, NotTried, Search, SettingPool, TriedSetting};
+use assay_plan::{Plan, RepeatId, Scope, Setting, Trial, candidates};
 use assay_run_folder::Manifest;
 use assay_runner::{Failure, NextRepeat, Schedule};
+use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
 use assay_verdict::{Judgement, Verdict};
 
-use super::trial_factory::{Stage, TrialFactory};
 use crate::experiment::Trials;
+use crate::prepare::only_trial;
+
+/// The purpose of a repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Choosing among settings.
+    Search,
+    /// Confirming chosen settings.
+    Confirmation,
+}
+
+/// Makes trials of settings.
+pub(super) struct TrialFactory<'a> {
+    pub(super) study: Study,
+    pub(super) factors: Bindings,
+    pub(super) facts: &'a HostFacts,
+    pub(super) budget: Budget,
+    /// Plans a study for the host with these facts.
+    pub(super) plan: &'a dyn Fn(&Study) -> Plan,
+}
+
+impl TrialFactory<'_> {
+    /// The study's one trial under a setting.
+    pub(super) fn trial(&self, setting: &Setting, stage: Stage) -> Result<Trial, String> {
+        let mut study = setting.apply(&self.study, &self.factors)?;
+        let (length, name) = match stage {
+            Stage::Search => (self.budget.search_s, "search"),
+            Stage::Confirmation => (self.budget.confirmation_s, "confirmation"),
+        };
+        let cut = match study.design.warm_up {
+            WarmUp::Fixed(length) => length,
+            WarmUp::Auto => Duration::ZERO,
+        };
+        study.design.at_most = cut + Duration::from_secs_f64(length);
+        study.design.stop = Stop::AtMost;
+        study.promises.retain(|promise| !promise.is.is_cross_trial());
+        let mut trial = only_trial((self.plan)(&study)).map_err(|why| first_line(&why))?;
+        let text = |text: &str| Scalar::Text(text.to_owned());
+        trial.factors.insert(assay_plan::CHANGED.to_owned(), text(&setting.name));
+        trial.factors.insert("stage".to_owned(), text(name));
+        Ok(trial)
+    }
+
+    /// The lines of a study file that make a setting.
+    pub(super) fn lines(&self, setting: &Setting) -> Vec<String> {
+        setting
+            .apply(&self.study, &self.factors)
+            .map(|changed| setting_lines(&self.study, &changed))
+            .unwrap_or_default()
+    }
+}
+
+/// The first line of a refusal, without its remedy: a search tries something else.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
 
 /// Judges the repeats recorded so far; `None` if the run cannot be read.
 pub(super) type JudgeSoFar<'a> = &'a dyn Fn() -> Option<Judgement>;
@@ -221,10 +278,8 @@ impl SettingPool for Settings<'_> {
 
 #[cfg(test)]
 mod tests {
-    use assay_intervention::Budget;
-    use assay_plan::Plan;
     use assay_run_folder::Run;
-    use assay_study::{Study, combinations};
+    use assay_study::combinations;
     use assay_test_support::hosts::host;
 
     use super::*;
@@ -327,8 +382,7 @@ mod tests {
     fn a_setting_that_the_host_refuses_is_left_out_with_the_reason() {
         with_search((scope(&[]), 4, 600.0), |schedule| {
             let refused = |trial: &Trial| {
-                trial.factors[assay_plan::CHANGED]
-                    != assay_study::Scalar::Text("unchanged".to_owned())
+                trial.factors[assay_plan::CHANGED] != Scalar::Text("unchanged".to_owned())
             };
             let slots = search(schedule, &refused);
             let [unchanged] = schedule.tried().try_into().unwrap();
