@@ -2,7 +2,6 @@
 //! that others are charged for, and too little demand.
 
 use assay_facts::Hierarchy;
-use assay_knob::KernelVersion;
 use assay_run_folder::WorkloadResult;
 use assay_terms::Measure;
 use assay_verdict::Strength;
@@ -254,7 +253,7 @@ fn examine_device(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// iocost's model of the disk is wrong.
-pub(super) const IOCOST_MODEL: CauseEntry = CauseEntry {
+pub(super) const IOCOST: CauseEntry = CauseEntry {
     code: "C-IOCOST-MODEL",
     what: "iocost divides time that it computes from a model of the disk; where the model is wrong, time is not what the disk takes.",
     fingerprint: "iocost divides the disk (io.weight on cgroup v2 without bfq) and shares are broken; total throughput departs from its configuration.",
@@ -265,14 +264,9 @@ pub(super) const IOCOST_MODEL: CauseEntry = CauseEntry {
     ..CauseEntry::suspected(Suspect::Queue(iocost_model))
 };
 
-/// Whether iocost divides the disk.
-fn is_under_iocost(symptom: &Symptom<'_, '_>) -> bool {
-    let mut knobs = symptom.subject.trial.groups.iter().flat_map(|group| &group.knobs);
-    knobs.any(|knob| knob.obeyed_by.as_deref() == Some("iocost"))
-}
-
 fn iocost_model(symptom: &Symptom<'_, '_>, queue: &Queue) -> Examined {
-    if !is_under_iocost(symptom) {
+    let mut knobs = symptom.subject.trial.groups.iter().flat_map(|group| &group.knobs);
+    if !knobs.any(|knob| knob.obeyed_by.as_deref() == Some("iocost")) {
         return Ok(Outcome::Unconcerned);
     }
     let done =
@@ -293,43 +287,6 @@ fn iocost_model(symptom: &Symptom<'_, '_>, queue: &Queue) -> Examined {
     );
     let what = "iocost's model of the disk does not match the disk";
     Ok(Outcome::Fits(strength.min(Strength::Fair), what, vec![evidence]))
-}
-
-/// Before 5.10 light groups could not donate their unused share to others (f1de2439ec43).
-pub(super) const IOCOST_DONATION: CauseEntry = CauseEntry {
-    code: "C-IOCOST-DONATION",
-    what: "Before 5.10 a group with less than about 5 % of the weights cannot donate what it does not use, so that the disk idles as groups multiply.",
-    fingerprint: "iocost divides the disk, the kernel is older than 5.10 and the lightest share below 5 %; total throughput falls with groups while ratios hold.",
-    confirm: "The same on 5.10: throughput returns.",
-    effects: &[PredictedEffect::SCHEDULER],
-    remedy: "A kernel from 5.10 on, or fewer groups.",
-    source: "f1de2439ec43 (5.10)",
-    ..CauseEntry::suspected(Suspect::Queue(iocost_donation))
-};
-
-/// Groups below this share could not donate before 5.10.
-const DONATES: f64 = 0.05;
-
-fn iocost_donation(symptom: &Symptom<'_, '_>, _: &Queue) -> Examined {
-    if !is_under_iocost(symptom) {
-        return Ok(Outcome::Unconcerned);
-    }
-    let release = &symptom.subject.host.kernel;
-    let shares = symptom.promised();
-    let least = shares.iter().copied().fold(1.0, f64::min);
-    let text = format!("the lightest share is {} on {release}", percent(least));
-    let version = KernelVersion::parse(release);
-    let version = version.ok_or_else(|| format!("{text}, which is not a version"))?;
-    if version >= KernelVersion::new(5, 10) || least >= DONATES {
-        return Ok(Outcome::RuledOut(text));
-    }
-    // A light group keeps what it cannot donate.
-    let lightest = (0..shares.len()).min_by(|a, b| shares[*a].total_cmp(&shares[*b]));
-    if !lightest.is_some_and(|group| symptom.seen()[group] > shares[group]) {
-        return Ok(Outcome::Open(format!("{text}, and did not gain")));
-    }
-    let what = "before 5.10 iocost does not let light groups donate what they do not use";
-    Ok(Outcome::Fits(Strength::Fair, what, vec![text]))
 }
 
 /// On cgroup v2 writeback belongs to the group that owns the inode, the one that
