@@ -29,7 +29,7 @@ use assay_terms::{Measure, Side};
 use assay_verdict::wording::{count, some_of};
 use assay_verdict::{Cause, Check};
 
-use crate::bfq_request_cap::{self, Cap};
+use crate::laws::{self, Cap};
 use crate::cpus::Shared;
 use crate::expected;
 use crate::queue::Queue;
@@ -342,9 +342,9 @@ impl Evidence<'_> {
 
     /// What BFQ lets each group of a queue hold, by these shares; nothing under another scheduler.
     pub(crate) fn bfq_caps(&self, queue: &Queue, shares: Option<Vec<f64>>) -> Vec<Cap> {
-        let pool = queue.nr_requests.filter(|_| queue.scheduler.as_deref() == Some("bfq"));
+        let pool = queue.nr_requests.filter(|_| queue.is_bfq());
         let Some((pool, shares)) = pool.zip(shares) else { return Vec::new() };
-        bfq_request_cap::group_caps(self.trial, self.groups.iter().copied().zip(shares), pool)
+        laws::group_caps(self.trial, self.groups.iter().copied().zip(shares), pool)
     }
 
     /// The CPUs that the measured groups share.
