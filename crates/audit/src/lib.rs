@@ -17,13 +17,13 @@ mod known;
 mod not_looked_at;
 mod own;
 mod owner;
+mod page;
 mod protection;
 mod reference;
 mod rule;
 mod rules;
 mod settings;
 pub mod snapshot;
-mod text;
 mod tree;
 mod watched;
 mod worth;
@@ -45,13 +45,13 @@ pub use fulfilment::{
 pub use known::{KNOWN, KnownBy, KnownOfKernel, Sign, Signs, known_of, signs};
 pub use own::{Membership, Own, own};
 pub use owner::fair_part;
+pub use page::{audit_page, change, counts, drift_page, explain, limits, own_page, told_page};
 pub use protection::{Child, Parent, effective};
 pub use reference::reference;
 pub use rule::Rule;
 pub use rules::{CPU_TIME, all, find};
 pub use settings::{AMOUNTS, HOST_FILES, WATCHED, host_settings};
 pub use snapshot::Snapshot;
-pub use text::{change, counts, drift_text, explain, limits, own_text, text, told_text};
 pub use watched::{
     DiskRate, DiskSetting, DividedBy, LimitOf, LimitSetting, OwnSet, ProtectionSetting,
     WeightSetting, cpu_weights, groups_of, limit_settings, own_sets, protection_settings,

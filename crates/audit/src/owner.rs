@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-pub(crate) use assay_facts::owner::shown;
 use assay_facts::owner::{Claimant, Container, Delegated, Owner, Pod, Ranks, claimant, owner_in};
 
 use crate::snapshot::Snapshot;

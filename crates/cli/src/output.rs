@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use assay_escape::{painted, terminal};
 use assay_report::{Style, ascii};
@@ -18,6 +19,11 @@ pub(crate) fn data(text: &str) {
 pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Error> {
     data(&serde_json::to_string_pretty(document).map_err(Error::host)?);
     Ok(())
+}
+
+/// Writes a page to a file.
+pub(crate) fn page(path: &Path, html: &str) -> Result<(), Error> {
+    assay_files::replace(path, html.as_bytes()).map_err(Error::host)
 }
 
 /// Prints the data that `draw` makes, with or without colours.

@@ -3,6 +3,7 @@
 //! Names of groups, processes and units, output of workloads, and everything in a run folder may
 //! have been chosen by an attacker.
 
+pub mod page;
 mod script;
 mod table;
 mod terminal;

@@ -114,9 +114,7 @@ fn write(runs_dir: &RunsDir, known: Vec<IndexEntry>) -> Result<usize, Error> {
             summary: runs_dir.summarize(&name),
         }));
     }
-    let page = || runs_dir.path().join(PAGE);
-    let text = index_html(&entries).map_err(|cause| Error::write(&page(), &cause))?;
-    runs_dir.write_text(PAGE, &text)?;
+    runs_dir.write_text(PAGE, &index_html(&entries))?;
     Ok(entries.len())
 }
 

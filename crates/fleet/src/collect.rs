@@ -82,7 +82,7 @@ pub fn write(dir: &Dir, judgement: &FleetJudgement) -> Result<(), Error> {
     let failed = |cause: &dyn std::fmt::Display| Error::new(cause.to_string());
     let json = serde_json::to_string_pretty(judgement).map_err(|cause| failed(&cause))?;
     dir.replace("fleet-verdict.json", format!("{json}\n").as_bytes())?;
-    let html = assay_report::fleet_html(judgement).map_err(|cause| failed(&cause))?;
+    let html = assay_report::fleet_html(judgement);
     Ok(dir.replace("report.html", html.as_bytes())?)
 }
 

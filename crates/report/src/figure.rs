@@ -21,42 +21,20 @@ mod waiting;
 
 use std::collections::BTreeMap;
 
-use assay_escape::json_in_html;
-use minijinja::Value as Markup;
-use serde::Serialize;
+use assay_escape::page::Figure;
 use serde_json::{Value, json};
 
-use crate::error::Error;
 use crate::measure_style;
 use crate::trial::Trial;
 
 pub(crate) use classes::classes;
 pub(crate) use frontier::frontier;
 pub(crate) use levels::levels;
-pub(crate) use overview::{error_axis, error_points, margin_line, name_axis, overview};
+pub(crate) use overview::{errors_of_hosts, overview};
 pub(crate) use page_nodes::node_columns;
 pub(crate) use ratios::ratios;
-pub(crate) use spec::base;
 pub(crate) use threads::short;
 pub(crate) use waiting::waiting;
-
-/// One figure of the page, or the reason why it is missing.
-#[derive(Serialize)]
-pub(crate) struct Figure {
-    /// Its element id; the id of its spec is `<id>-spec`.
-    id: String,
-    title: String,
-    /// An explanation in one or two sentences.
-    reading: String,
-    /// The spec as JSON that is safe inside a `<script>` element.
-    spec: Option<Markup>,
-    /// Why there is no spec.
-    not_available: Option<String>,
-    /// Whether its numbers are from a void trial.
-    greyed: bool,
-    /// Whether it needs the full width of the page.
-    wide: bool,
-}
 
 /// The content of a figure, before it is assigned an id.
 struct Drawing {
@@ -67,30 +45,26 @@ struct Drawing {
     spec: Result<Value, String>,
 }
 
-impl Figure {
-    /// A full-width figure from a complete spec, or the reason why there is none.
-    pub(crate) fn from_spec(
-        id: String,
-        title: String,
-        reading: String,
-        spec: Result<Value, String>,
-    ) -> Result<Self, Error> {
-        Self::new(id, Drawing { part: "", title, reading, wide: true, spec }, false)
-    }
-
-    fn new(id: String, drawing: Drawing, greyed: bool) -> Result<Self, Error> {
-        let (spec, not_available) = match drawing.spec {
-            Ok(spec) => (Some(for_script_element(&id, &spec)?), None),
-            Err(reason) => (None, Some(reason)),
-        };
-        let greyed = greyed && spec.is_some();
-        let Drawing { title, reading, wide, .. } = drawing;
-        Ok(Self { id, title, reading, spec, not_available, greyed, wide })
+impl Drawing {
+    fn figure(self, id: String, greyed: bool) -> Figure {
+        let Self { title, reading, wide, spec, .. } = self;
+        Figure { id, title, reading, wide, greyed, spec: spec.map(|spec| spec.to_string()) }
     }
 }
 
+/// A full-width figure from a complete spec, or the reason why there is none.
+fn drawn(
+    id: String,
+    title: impl Into<String>,
+    reading: impl Into<String>,
+    spec: Result<Value, String>,
+) -> Figure {
+    let (title, reading) = (title.into(), reading.into());
+    Drawing { part: "", title, reading, wide: true, spec }.figure(id, false)
+}
+
 /// The figures of each group's results.
-pub(crate) fn outcome(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
+pub(crate) fn outcome(trial: &Trial<'_>) -> Vec<Figure> {
     let shown = measure_style::shown(trial);
     let mut drawings: Vec<Drawing> =
         shown.iter().map(|measure| bars::bars(trial, *measure)).collect();
@@ -103,7 +77,7 @@ pub(crate) fn outcome(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
 }
 
 /// The figures of the machine during the trial.
-pub(crate) fn machine(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
+pub(crate) fn machine(trial: &Trial<'_>) -> Vec<Figure> {
     let mut drawings = Vec::new();
     if !trial.record.disks.is_empty() {
         drawings.push(device::in_flight(trial));
@@ -124,7 +98,7 @@ pub(crate) fn machine(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
 
 /// The figures of a recording without a study; data that the machine lacks are replaced by the
 /// reason.
-pub(crate) fn recorded(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
+pub(crate) fn recorded(trial: &Trial<'_>) -> Vec<Figure> {
     let mut drawings = placement(trial);
     drawings.push(cpu::cpu(trial));
     drawings.extend(memory_management::FIGURES.iter().map(|figure| series::series(trial, figure)));
@@ -163,23 +137,14 @@ fn has(trial: &Trial<'_>, source: &str) -> bool {
     !trial.tables(source).is_empty()
 }
 
-fn assign_ids(
-    trial: &Trial<'_>,
-    drawings: Vec<Drawing>,
-    greyed: bool,
-) -> Result<Vec<Figure>, Error> {
-    let placed = drawings.into_iter().map(|drawing| {
-        let id = trial.anchor(drawing.part);
-        Figure::new(id, drawing, greyed)
-    });
-    placed.collect()
-}
-
-/// JSON in which no user text can close the surrounding element.
-fn for_script_element(id: &str, spec: &Value) -> Result<Markup, Error> {
-    let json = serde_json::to_string(spec)
-        .map_err(|cause| Error::new(format!("write figure {id} as JSON"), cause))?;
-    Ok(Markup::from_safe_string(json_in_html(&json)))
+fn assign_ids(trial: &Trial<'_>, drawings: Vec<Drawing>, greyed: bool) -> Vec<Figure> {
+    let placed = drawings.into_iter();
+    placed
+        .map(|drawing| {
+            let id = trial.anchor(drawing.part);
+            drawing.figure(id, greyed)
+        })
+        .collect()
 }
 
 /// The rows of a figure over time as CSV, so that they are readable without this program.

@@ -1,121 +1,200 @@
-//! Several hosts running one study: rows shared by page and terminal.
+//! Several hosts running one study.
 
-mod figure;
-mod page;
-
+use assay_escape::page::{Cell, PAGE, Page, Parts, Rows, Section, Table, Tag, Tone, Verdict};
 use assay_facts::Available;
-use assay_verdict::{FleetHost, FleetJudgement, FleetPromise, HostState, Spread};
-use serde::Serialize;
+use assay_verdict::{
+    FleetComparison, FleetHost, FleetJudgement, FleetPromise, FleetTrial, HostState, Spread,
+};
 
-use crate::error::Error;
+use crate::figure;
+use crate::html::{self, FIGURES};
 use crate::number::{self, NONE, Unit};
 use crate::wording;
 
 /// The page of a fleet: the verdict of each host, the spread between hosts, and their differences.
-pub fn html(judgement: &FleetJudgement) -> Result<String, Error> {
-    page::render(judgement)
+#[must_use]
+pub fn html(judgement: &FleetJudgement) -> String {
+    html::document(&page(judgement), &FIGURES)
 }
 
-/// One task: a host and the result of its run.
-#[derive(Serialize)]
-pub(crate) struct HostRow {
-    pub(crate) node: String,
-    /// The verdict, or the state if there is none.
-    pub(crate) word: String,
-    pub(crate) mark: &'static str,
-    pub(crate) seed: u64,
-    pub(crate) restored: &'static str,
-    pub(crate) why: Option<String>,
-    pub(crate) run: Option<String>,
-    /// Whether the report of the run can be linked.
-    pub(crate) has_report: bool,
+/// The same for a terminal of `width` columns, with ANSI colours if `color`.
+#[must_use]
+pub fn text(judgement: &FleetJudgement, width: usize, color: bool) -> String {
+    page(judgement).text(width, color)
 }
 
-impl HostRow {
-    pub(crate) fn new(host: &FleetHost) -> Self {
-        let state = match host.state {
-            HostState::Waiting => "waiting",
-            HostState::Running => "running",
-            HostState::Ended => "no verdict",
-            HostState::Lost => "lost",
-        };
-        Self {
-            node: host.node.clone(),
-            word: host.verdict.map_or(state, wording::verdict).to_owned(),
-            mark: host.verdict.map_or(NONE, wording::mark),
-            seed: host.seed,
-            restored: match host.restored {
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "not known",
-            },
-            why: host.why.clone(),
-            has_report: host.verdict.is_some(),
-            run: host.run.clone(),
-        }
+/// The states of a fleet's tasks, for a terminal of `width` columns.
+#[must_use]
+pub fn hosts_text(hosts: &[FleetHost], width: usize, color: bool) -> String {
+    let lines = table_of_hosts(hosts).lines(width, assay_escape::page::Paint { color });
+    assay_escape::page::joined(&lines)
+}
+
+fn page(judgement: &FleetJudgement) -> Page {
+    let FleetJudgement { title, study, started_at, verdict, hosts, .. } = judgement;
+    let mut sections = vec![hosts_section(judgement), differences(judgement)];
+    if !judgement.comparisons.is_empty() {
+        sections.push(Section::new("across", "Across trials", |page| {
+            judgement.comparisons.iter().for_each(|one| comparison(one, page));
+        }));
+    }
+    let trials = judgement.trials.iter().enumerate();
+    sections.extend(trials.map(|(index, one)| trial(index + 1, one)));
+    sections.push(Section::new("again", "Judge or run it again", |page| {
+        page.on_page(|page| {
+            page.text(
+                "This page belongs to the fleet folder, next to the run of every host. In that folder:",
+            );
+            page.code(
+                "assay fleet collect .    # this page, written again from the runs\n\
+                 assay fleet resume .     # submit tasks without a verdict again",
+            );
+        });
+    }));
+    Page {
+        title: format!("{}: {title}, on {} hosts", wording::verdict(*verdict), hosts.len()),
+        kicker: vec!["assay fleet".to_owned(), study.clone(), started_at.clone()],
+        heading: title.clone(),
+        question: judgement.question.clone(),
+        verdict: Some(Verdict {
+            tag: wording::tag(*verdict),
+            meaning: wording::sentence(&judgement.reason),
+        }),
+        head: Parts::default(),
+        sections,
     }
 }
 
-/// A number over hosts.
-#[derive(Serialize)]
-pub(crate) struct SpreadRow {
-    pub(crate) what: String,
-    pub(crate) mean: String,
-    pub(crate) interval: String,
-    pub(crate) ratio: String,
-    pub(crate) lowest: String,
-    pub(crate) highest: String,
-    pub(crate) hosts: String,
-    /// Why there is no number.
-    pub(crate) not_available: Option<String>,
+fn hosts_section(judgement: &FleetJudgement) -> Section {
+    Section::new("hosts", "Hosts", |page| {
+        page.table(table_of_hosts(&judgement.hosts));
+        let whys = judgement
+            .hosts
+            .iter()
+            .filter_map(|host| Some(format!("{}: {}", host.node, host.why.as_ref()?)));
+        page.list(whys);
+        page.text(crate::page::restored(judgement.restored));
+    })
 }
 
-impl SpreadRow {
-    fn new(what: String, spread: &Available<Spread>, format_value: &dyn Fn(f64) -> String) -> Self {
-        let none = || NONE.to_owned();
-        match spread {
-            Available::Value(spread) => Self {
-                what,
-                mean: format_value(spread.value),
-                interval: match (spread.low, spread.high) {
-                    (Some(low), Some(high)) => {
-                        format!("{} .. {}", format_value(low), format_value(high))
-                    }
-                    _ => none(),
-                },
-                ratio: spread.ratio.map_or_else(none, number::three),
-                lowest: format!("{} {}", format_value(spread.lowest.value), spread.lowest.node),
-                highest: format!("{} {}", format_value(spread.highest.value), spread.highest.node),
-                hosts: spread.hosts.to_string(),
-                not_available: None,
-            },
-            Available::NotAvailable(why) => Self {
-                what,
-                mean: none(),
-                interval: none(),
-                ratio: none(),
-                lowest: none(),
-                highest: none(),
-                hosts: none(),
-                not_available: Some(why.clone()),
-            },
+fn table_of_hosts(hosts: &[FleetHost]) -> Table {
+    let verdict = |host: &FleetHost| match (host.verdict, host.state) {
+        (Some(verdict), _) => wording::tag(verdict),
+        (None, HostState::Waiting) => Tag::new(Tone::Void, NONE, "waiting"),
+        (None, HostState::Running) => Tag::new(Tone::Void, NONE, "running"),
+        (None, HostState::Ended) => Tag::new(Tone::Void, NONE, "no verdict"),
+        (None, HostState::Lost) => Tag::new(Tone::Void, NONE, "lost"),
+    };
+    let restored = |host: &FleetHost| match host.restored {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "not known",
+    };
+    let run = |host: &FleetHost| match &host.run {
+        None => Cell::from("none"),
+        Some(run) if host.verdict.is_some() => {
+            Cell::Links(vec![("its report".to_owned(), format!("{run}/report.html"))])
         }
-    }
+        Some(run) => Cell::from(format!("`{run}`")),
+    };
+    Rows::new(hosts)
+        .left("host", 0, |host| host.node.clone())
+        .left("verdict", 0, verdict)
+        .left("restored", 2, restored)
+        .right("seed", 3, |host| host.seed.to_string())
+        .left("run", PAGE, run)
+        .into()
 }
+
+fn differences(judgement: &FleetJudgement) -> Section {
+    Section::new("differences", "Differences between hosts", |page| {
+        if judgement.differences.is_empty() {
+            page.styled(
+                "note fine",
+                "All hosts with a run agree in kernel, control groups, topology, caches, memory, schedulers and tools.",
+            );
+        }
+        for one in &judgement.differences {
+            let others: Vec<String> = one.others.iter().map(|other| format!("{}: {}", other.node, other.is)).collect();
+            let alike = wording::count(one.alike, "host");
+            page.text(format!("{} differs: {alike}: {}; {}", one.what, one.usual, others.join("; ")));
+        }
+        for (what, why) in &judgement.not_available {
+            page.styled("note missing", format!("not available: {what}: {why}"));
+        }
+    })
+    .listed("Differences")
+}
+
+fn comparison(judged: &FleetComparison, page: &mut Parts) {
+    let group = judged.group.as_ref().map(|group| format!(" of {group}")).unwrap_or_default();
+    let held = match judged.held.is_empty() {
+        true => String::new(),
+        false => format!(", held: {}", wording::factors(&judged.held)),
+    };
+    let over = judged.over.join(", ");
+    let text = format!("{}{group} is {} over {over}{held}", judged.measure, judged.is);
+    page.tagged("says", text, Some(wording::tag(judged.verdict)));
+    page.table(
+        Rows::new(&judged.hosts)
+            .left("host", 0, |host| host.node.clone())
+            .left("verdict", 0, |host| wording::tag(host.verdict))
+            .prose("why", |host| wording::sentence(&host.reason)),
+    );
+}
+
+fn trial(number: usize, trial: &FleetTrial) -> Section {
+    let anchor = format!("trial-{number}");
+    Section::new(&anchor, wording::factors(&trial.factors), |page| {
+        page.styled("says", format!("on {}", wording::count(trial.hosts, "host")));
+        for (index, one) in trial.promises.iter().enumerate() {
+            promise(format!("{anchor}-errors-{}", index + 1), one, page);
+        }
+    })
+    .tagged(wording::tag(trial.verdict))
+}
+
+fn promise(figure: String, promise: &FleetPromise, page: &mut Parts) {
+    page.tagged("says", wording::fleet_promise(promise), Some(wording::tag(promise.verdict)));
+    page.figures(vec![figure::errors_of_hosts(figure, promise)]);
+    page.on_page(|page| {
+        page.styled(
+            "reading",
+            "Each host gives one number. The mean over hosts is geometric for rates and shares and arithmetic for \
+             errors; its interval is Student's t over hosts. The ratio is the highest over the lowest.",
+        );
+    });
+    page.table(spreads(promise));
+    let error = |error: f64| format!("{} %", number::percent(error, 1));
+    page.table(
+        Rows::new(&promise.hosts)
+            .left("host", 0, |host| host.node.clone())
+            .left("verdict", 0, |host| wording::tag(host.verdict))
+            .right("worst error", 0, |host| number::or_none(host.worst_error, error))
+            .prose("why", |host| wording::sentence(&host.reason)),
+    );
+    let not_kept = promise.hosts.iter().filter(|host| host.verdict != assay_verdict::Verdict::Kept);
+    page.on_terminal(|page| {
+        page.list(not_kept.take(REASONS).map(|host| format!("{}: {}", host.node, host.reason)));
+    });
+}
+
+/// Maximum number of hosts whose reasons a terminal shows; all are in the page and in fleet-verdict.json.
+const REASONS: usize = 8;
 
 /// Maximum number of groups shown: those farthest from their expected values.
 const GROUPS: usize = 16;
 
-/// Spreads of a promise over hosts: its rate, its error, and its groups.
-pub(crate) fn spreads(promise: &FleetPromise) -> Vec<SpreadRow> {
+/// Numbers of a promise over hosts: its rate, its error, and its groups.
+fn spreads(promise: &FleetPromise) -> Table {
+    type Number<'s> = (String, &'s Available<Spread>, &'s dyn Fn(f64) -> String);
     let largest = promise.total_rate.value().map_or(0.0, |spread| spread.highest.value);
     let unit = Unit::for_rate(&promise.measure, largest);
-    let percent = |fraction: f64| format!("{} %", number::percent(fraction, 1));
-    let mut rows = vec![
-        SpreadRow::new("total rate".to_owned(), &promise.total_rate, &|value| {
-            unit.with_label(value)
-        }),
-        SpreadRow::new("worst error".to_owned(), &promise.worst_error, &percent),
+    let (rate, percent) =
+        (|rate| unit.with_label(rate), |part| format!("{} %", number::percent(part, 1)));
+    let mut rows: Vec<Number<'_>> = vec![
+        ("total rate".to_owned(), &promise.total_rate, &rate),
+        ("worst error".to_owned(), &promise.worst_error, &percent),
     ];
     let mut groups: Vec<_> = promise.groups.iter().collect();
     if groups.len() > GROUPS {
@@ -125,19 +204,43 @@ pub(crate) fn spreads(promise: &FleetPromise) -> Vec<SpreadRow> {
         groups.sort_by(|a, b| distance(&b.to_expected).total_cmp(&distance(&a.to_expected)));
         groups.truncate(GROUPS);
     }
-    rows.extend(groups.into_iter().map(|group| {
-        SpreadRow::new(format!("{} / expected", group.name), &group.to_expected, &number::three)
+    rows.extend(groups.into_iter().map(|group| -> Number<'_> {
+        (format!("{} / expected", group.name), &group.to_expected, &number::three)
     }));
-    rows
+    let cell = |of: fn(&Spread, &dyn Fn(f64) -> String) -> Option<String>| {
+        move |(_, spread, write): &Number<'_>| {
+            number::or_none(spread.value().and_then(|spread| of(spread, write)), |text| text)
+        }
+    };
+    Rows::new(&rows)
+        .left("over hosts", 0, |(what, ..)| what.clone())
+        .right("mean", 0, cell(|one, write| Some(write(one.value))))
+        .right(
+            "interval",
+            1,
+            cell(|one, write| Some(format!("{} .. {}", write(one.low?), write(one.high?)))),
+        )
+        .right("ratio", 2, cell(|one, _| Some(number::three(one.ratio?))))
+        .right(
+            "lowest",
+            3,
+            cell(|one, write| Some(format!("{} {}", write(one.lowest.value), one.lowest.node))),
+        )
+        .right(
+            "highest",
+            3,
+            cell(|one, write| Some(format!("{} {}", write(one.highest.value), one.highest.node))),
+        )
+        .right("hosts", 4, cell(|one, _| Some(one.hosts.to_string())))
+        .missing(|(_, spread, _)| spread.reason().map(ToString::to_string))
+        .into()
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use std::collections::BTreeMap;
 
-    use assay_verdict::{
-        Differs, Extreme, FleetGroup, FleetTrial, HostDifference, PromiseOnHost, Verdict,
-    };
+    use assay_verdict::{Differs, Extreme, FleetGroup, HostDifference, PromiseOnHost, Verdict};
 
     use super::*;
 
@@ -154,7 +257,7 @@ pub(crate) mod tests {
     }
 
     /// Two hosts that ended, one with another kernel, and one that was lost.
-    pub(crate) fn three_hosts() -> FleetJudgement {
+    fn three_hosts() -> FleetJudgement {
         let host = |node: &str, verdict: Option<Verdict>| FleetHost {
             task: 0,
             node: node.to_owned(),
@@ -221,26 +324,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn row_has_mean_interval_and_extreme_hosts() {
-        let judgement = three_hosts();
-        let rows = spreads(&judgement.trials[0].promises[0]);
-        assert_eq!((rows[0].what.as_str(), rows[0].ratio.as_str()), ("total rate", "2.000"));
-        assert!(rows[0].highest.ends_with("MB/s beta"), "{}", rows[0].highest);
-        assert_eq!(rows[1].lowest, "2.0 % alpha");
-        assert_eq!(rows[2].what, "task1 / expected");
-    }
-
-    #[test]
-    fn lost_host_has_a_reason_instead_of_a_verdict() {
-        let judgement = three_hosts();
-        let row = HostRow::new(&judgement.hosts[2]);
-        assert_eq!((row.word.as_str(), row.restored), ("lost", "not known"));
-        assert!(row.why.unwrap().contains("node failed") && !row.has_report);
+    fn text_has_hosts_spreads_and_reasons() {
+        insta::assert_snapshot!(text(&three_hosts(), 120, false));
     }
 
     #[test]
     fn page_is_complete_and_escapes_user_texts() {
-        let page = html(&three_hosts()).unwrap();
+        let page = html(&three_hosts());
         assert!(page.contains("Weights &amp; &lt;disks&gt;") && !page.contains("<NodeDown>"));
         assert!(page.contains("6.12.0") && page.trim_end().ends_with("</html>"));
         let address = ["src=\"http", "href=\"http", "url(http"];

@@ -1,14 +1,15 @@
 //! The list of runs as a page. The page embeds its entries as data, so an update reads only new or
 //! changed runs.
 
-use assay_escape::json_in_html;
+use assay_escape::page::{Tag, Tone};
+use assay_escape::{html as escaped, json_in_html};
 use assay_run_folder::{RunSummary, Stamp, State, parse_json};
-use minijinja::Value as Markup;
+use assay_verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::html::{self, INDEX};
 use crate::number::{self, NONE};
-use crate::page::{Code, filled};
+use crate::wording;
 
 /// Identifies an `index.html` written by this version of Assay.
 const MARK: &str = "<meta name=\"generator\" content=\"assay index 1\">";
@@ -40,119 +41,114 @@ pub fn parse_entries(page: &str) -> Option<Vec<IndexEntry>> {
     Some(data.and_then(|(json, _)| parse_json(json).ok()).unwrap_or_default())
 }
 
-#[derive(Serialize)]
-struct Page {
-    rows: Vec<Row>,
-    filters: Vec<Filter>,
-    hosts: usize,
-    data: Markup,
-    mark: Markup,
-    opens: Markup,
-    code: Code,
-}
-
-#[derive(Serialize)]
-struct Filter {
-    word: &'static str,
-    count: usize,
-}
-
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    href: Option<String>,
-    title: String,
-    study: String,
-    started_at: String,
-    host: String,
-    kernel: String,
-    seconds: String,
-    size: String,
-    word: &'static str,
-    mark: &'static str,
-    colour: &'static str,
-    note: Option<String>,
-}
-
 /// Verdict filters in order.
 const WORDS: [&str; 8] =
     ["broken", "undecided", "void", "kept", "recording", "not judged", "unfinished", "unreadable"];
 
 /// The list of runs as a page, `runs/index.html`, the newest run first.
-pub fn render(entries: &[IndexEntry]) -> Result<String, Error> {
+#[must_use]
+pub fn render(entries: &[IndexEntry]) -> String {
     let mut sorted: Vec<&IndexEntry> = entries.iter().collect();
     sorted.sort_by(|a, b| (&b.summary.started_at, &b.name).cmp(&(&a.summary.started_at, &a.name)));
-    let rows: Vec<Row> = sorted.iter().map(|entry| row(entry)).collect();
-    let count = |word: &&'static str| rows.iter().filter(|row| row.word == *word).count();
-    let filters = WORDS.iter().map(|word| Filter { word, count: count(word) });
-    let filters = filters.filter(|filter| filter.count > 0).collect();
     let mut hosts: Vec<&str> = sorted.iter().map(|one| one.summary.host.as_str()).collect();
     hosts.sort_unstable();
     hosts.dedup();
-    let page = Page {
-        filters,
-        hosts: hosts.iter().filter(|host| !host.is_empty()).count(),
-        data: data(entries)?,
-        mark: Markup::from_safe_string(MARK.to_owned()),
-        opens: Markup::from_safe_string(OPENS.to_owned()),
-        code: Code::for_index(),
-        rows,
+    let hosts = match hosts.iter().filter(|host| !host.is_empty()).count() {
+        0 | 1 => String::new(),
+        several => format!(" on {several} hosts"),
     };
-    filled("index.html", page)
+    let rows: String = sorted.iter().map(|entry| row(entry)).collect();
+    let list = match entries.is_empty() {
+        true => "<p>No runs yet. <code>assay run io-weight</code> makes one.</p>\n".to_owned(),
+        false => format!(
+            "<div class=\"scroll\"><table id=\"list\">\n<thead><tr><th>Verdict</th><th>Run</th><th>Study</th>\
+             <th>Started, UTC</th><th>Host</th><th>Kernel</th><th class=\"n\">Lasted</th>\
+             <th class=\"n\">Trials / repeats</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+        ),
+    };
+    // JSON that is safe inside a script element: no user text can close it. It holds plain data only.
+    let data = json_in_html(&serde_json::json!(entries).to_string());
+    format!(
+        "{}<body>\n<header class=\"top\">\n<p class=\"kicker\">assay runs</p>\n<h1>{}{hosts}</h1>\n{}</header>\n\
+         <main>\n{list}<noscript><p class=\"note\">Filters need JavaScript; the list is complete without it.</p>\
+         </noscript>\n</main>\n{OPENS}{data}</script>\n{}</body>\n</html>\n",
+        html::head("Runs of assay", &format!("{MARK}\n"), &INDEX),
+        wording::count(entries.len(), "run"),
+        filters(&sorted),
+        INDEX.scripts()
+    )
 }
 
-/// JSON that is safe inside a script element: no user text can close it.
-fn data(entries: &[IndexEntry]) -> Result<Markup, Error> {
-    let json = serde_json::to_string(entries)
-        .map_err(|cause| Error::new("write the list of runs as JSON", cause))?;
-    Ok(Markup::from_safe_string(json_in_html(&json)))
-}
-
-fn row(entry: &IndexEntry) -> Row {
-    let summary = &entry.summary;
-    let (word, mark, colour) = verdict(summary);
-    let note = match &summary.state {
-        State::Whole => None,
-        State::EndedEarly(why) => Some(format!("ended early: {why}")),
-        State::Unfinished => {
-            Some("no recorded end: it is still running, or it was killed".to_owned())
-        }
-        State::Unreadable(why) => Some(why.clone()),
-    };
-    let page = if summary.report { "report.html" } else { "" };
-    let or_none = |text: &str| if text.is_empty() { NONE.to_owned() } else { text.to_owned() };
-    Row {
-        name: entry.name.clone(),
-        href: Some(format!("./{}/{page}", entry.link)),
-        title: summary.title.clone(),
-        study: or_none(&summary.study),
-        started_at: or_none(&summary.started_at.replace('T', " ").replace('Z', "")),
-        host: or_none(&summary.host),
-        kernel: match summary.guest {
-            true => format!("{} (guest)", summary.kernel),
-            false => or_none(&summary.kernel),
-        },
-        seconds: number::or_none(summary.seconds, number::seconds),
-        size: format!("{} / {}", summary.trials, summary.repeats),
-        word,
-        mark,
-        colour,
-        note,
+/// A choice of verdicts, and of words.
+fn filters(entries: &[&IndexEntry]) -> String {
+    if entries.is_empty() {
+        return String::new();
     }
+    let choice = |word: &str| {
+        let count = entries.iter().filter(|entry| verdict(&entry.summary).word == word).count();
+        (count > 0).then(|| {
+            format!(
+                "<label><input type=\"checkbox\" name=\"verdict\" value=\"{word}\" checked> {word} ({count})</label>\n"
+            )
+        })
+    };
+    format!(
+        "<form class=\"filters\" id=\"filters\" aria-label=\"Filters\">\n\
+         <input type=\"search\" id=\"words\" placeholder=\"study, host, kernel, date\" \
+         aria-label=\"Show runs with all of these words\" autocomplete=\"off\">\n{}\
+         <span id=\"shown\" role=\"status\" class=\"aside\"></span>\n</form>\n",
+        WORDS.into_iter().filter_map(choice).collect::<String>()
+    )
 }
 
-/// The verdict or its substitute: word, mark and colour class.
-fn verdict(summary: &RunSummary) -> (&'static str, &'static str, &'static str) {
-    match (&summary.state, summary.verdict.as_deref()) {
-        (State::Unreadable(_), _) => ("unreadable", "!", "void"),
-        (_, Some("kept")) => ("kept", "\u{2713}", "kept"),
-        (_, Some("broken")) => ("broken", "\u{2717}", "broken"),
-        (_, Some("undecided")) => ("undecided", "?", "undecided"),
-        (_, Some("void")) => ("void", "\u{2205}", "void"),
-        (State::Unfinished, _) => ("unfinished", "\u{2026}", "undecided"),
-        (_, Some(_)) => ("not judged", "\u{2013}", "void"),
-        (_, None) if summary.report => ("recording", "\u{2013}", "void"),
-        (_, None) => ("not judged", "\u{2013}", "void"),
+fn row(entry: &IndexEntry) -> String {
+    let summary = &entry.summary;
+    let tag = verdict(summary);
+    let note = match &summary.state {
+        State::Whole => String::new(),
+        State::EndedEarly(why) => format!("ended early: {why}"),
+        State::Unfinished => "no recorded end: it is still running, or it was killed".to_owned(),
+        State::Unreadable(why) => why.clone(),
+    };
+    let aside = |text: &str| match text.is_empty() {
+        true => String::new(),
+        false => format!("<br><span class=\"aside\">{}</span>", escaped(text)),
+    };
+    let or_none = |text: &str| if text.is_empty() { NONE.to_owned() } else { escaped(text) };
+    let kernel = match summary.guest {
+        true => format!("{} (guest)", escaped(&summary.kernel)),
+        false => or_none(&summary.kernel),
+    };
+    format!(
+        "<tr data-verdict=\"{}\"><td>{}</td>\n<th scope=\"row\" class=\"prose\"><a href=\"./{}/{}\">{}</a>{}{}</th>\n\
+         <td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{kernel}</td><td class=\"n\">{}</td>\
+         <td class=\"n\">{} / {}</td></tr>\n",
+        tag.word,
+        html::pill(&tag),
+        escaped(&entry.link),
+        if summary.report { "report.html" } else { "" },
+        escaped(&entry.name),
+        aside(&summary.title),
+        aside(&note),
+        or_none(&summary.study),
+        or_none(&summary.started_at.replace('T', " ").replace('Z', "")),
+        or_none(&summary.host),
+        number::or_none(summary.seconds, number::seconds),
+        summary.trials,
+        summary.repeats
+    )
+}
+
+/// The verdict or its substitute.
+fn verdict(summary: &RunSummary) -> Tag {
+    let judged = [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void].into_iter();
+    let verdict = judged.map(wording::tag).find(|tag| Some(&tag.word) == summary.verdict.as_ref());
+    match (&summary.state, verdict) {
+        (State::Unreadable(_), _) => Tag::new(Tone::Void, "!", "unreadable"),
+        (_, Some(tag)) => tag,
+        (State::Unfinished, _) => Tag::new(Tone::Open, "\u{2026}", "unfinished"),
+        _ if summary.verdict.is_none() && summary.report => Tag::new(Tone::Void, NONE, "recording"),
+        _ => Tag::new(Tone::Void, NONE, "not judged"),
     }
 }
 
@@ -185,7 +181,7 @@ mod tests {
     #[test]
     fn entries_can_be_read_back_from_the_page() {
         let entries = [entry("a", State::Whole, Some("kept")), entry("b", State::Unfinished, None)];
-        let page = render(&entries).unwrap();
+        let page = render(&entries);
         assert_eq!(parse_entries(&page).unwrap(), entries);
         assert_eq!(parse_entries("<html><title>mine</title></html>"), None, "not ours");
         assert_eq!(parse_entries(MARK), Some(vec![]), "ours, and damaged");
@@ -201,8 +197,7 @@ mod tests {
             entry("3", unreadable, None),
             entry("4", State::EndedEarly("interrupted".to_owned()), Some("kept")),
         ];
-        // The template engine escapes the slash as well.
-        let page = render(&entries).unwrap().replace("&#x2f;", "/");
+        let page = render(&entries);
         let position = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
         assert!(position("./4/report.html") < position("./1/report.html"));
         for text in ["unfinished", "ends in the middle", "ended early: interrupted", "broken"] {

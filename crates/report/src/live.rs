@@ -171,9 +171,8 @@ pub fn trial_line(
     let Position { trial, trials, .. } = position;
     let line = match judged.promises.is_empty() {
         true => Line::default().then(Ink::Plain, "no promise for this trial"),
-        false => {
-            Line::default().then(Ink::Verdict(judged.verdict), wording::marked(judged.verdict))
-        }
+        false => Line::default()
+            .then(Ink::Verdict(judged.verdict), wording::tag(judged.verdict).marked()),
     };
     let mut text = format!("  trial {trial} of {trials}");
     if !factors.is_empty() {

@@ -1,142 +1,264 @@
-//! The HTML page: its data for the templates, and rendering.
+//! The page of a run, and its text for a terminal.
 
-mod across;
 mod changes;
-mod code;
-mod compare_runs;
-mod cost;
-mod headline;
-mod host;
+pub(crate) mod cost;
+pub(crate) mod host;
 mod knobs;
-mod memory_table;
-mod numastat;
-mod origin;
-mod prose;
-mod queues;
+mod memory;
+mod picture;
 mod shares;
 mod topology;
 mod trial;
-mod tuning;
-mod waiting;
 mod workloads;
 
+use std::collections::BTreeSet;
+
+use assay_escape::page::{
+    Cell, MIN_WIDTH, Page, Paint, Parts, Rows, Section, Tag, Verdict, joined, wrap,
+};
+use assay_escape::{shell_word, shell_words};
+use assay_facts::Available;
 use assay_intervention::Tuning;
 use assay_run_folder::Manifest;
-use assay_verdict::Judgement;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
-use serde::Serialize;
+use assay_verdict::{Judgement, TrialJudgement};
 
-use crate::error::Error;
-use crate::figure::{self, Figure};
-use crate::{Samples, trial as trials_of_run};
+use crate::across::{self, Across};
+use crate::html::{self, FIGURES};
+use crate::trial::{Trial, trials};
+use crate::{Samples, figure, tuning, wording};
 
-pub(crate) use code::Code;
-pub use compare_runs::render as comparison;
-pub(crate) use cost::Cost;
-pub(crate) use host::Host;
-pub(crate) use origin::origin;
-
-/// A label with its value, for lists of facts.
-#[derive(Serialize)]
-pub(crate) struct Fact {
-    label: String,
-    value: String,
-}
-
-impl Fact {
-    pub(crate) fn new(label: &str, value: impl Into<String>) -> Self {
-        Self { label: label.to_owned(), value: value.into() }
-    }
-}
-
-/// Data of the page.
-#[derive(Serialize)]
-struct Page<'a> {
-    title: &'a str,
-    study: &'a str,
-    question: Option<&'a str>,
-    started_at: &'a str,
-    headline: headline::Headline,
-    tuning: Option<tuning::TuningView>,
-    comparisons: Vec<across::AcrossView>,
-    references: Vec<across::ReferenceView>,
-    overview: Option<Figure>,
-    classes: Vec<Figure>,
-    trials: Vec<trial::TrialView<'a>>,
-    host: Host,
-    cost: Cost,
-    changes: changes::Changes,
-    study_text: &'a str,
-    origin: Vec<Fact>,
-    command: String,
-    code: Code,
-}
-
-/// The whole page.
-pub(crate) fn render(
+/// The report as one HTML document that loads no external resources, with the result of the search if it is the run
+/// of one.
+///
+/// `samples` may be shorter than the manifest, or empty: a figure whose samples are missing is
+/// replaced by the reason for it.
+#[must_use]
+pub fn html(
     manifest: &Manifest,
     judgement: &Judgement,
     samples: &Samples,
     tuning: Option<&Tuning>,
-) -> Result<String, Error> {
-    let trials = trials_of_run::trials(manifest, judgement, samples);
-    let views: Result<Vec<_>, Error> = trials.iter().map(trial::TrialView::new).collect();
-    let page = Page {
-        title: &manifest.title,
-        study: &manifest.study,
-        question: manifest.question.as_deref(),
-        started_at: &manifest.started_at,
-        headline: headline::Headline::new(manifest, judgement, &trials),
-        tuning: tuning.map(tuning::TuningView::new).transpose()?,
-        comparisons: across::comparisons(judgement)?,
-        references: across::references(judgement),
-        overview: figure::overview(&trials)?,
-        classes: figure::classes(&trials)?,
-        trials: views?,
-        host: Host::new(&manifest.host),
-        cost: Cost::new(&trials),
-        changes: changes::Changes::new(manifest, judgement),
-        study_text: &manifest.study_text,
-        origin: origin(manifest),
-        command: origin::command(manifest),
-        code: Code::for_figures(),
-    };
-    filled("report.html", page)
-}
-
-/// A template with its data.
-pub(crate) fn filled(template: &str, data: impl Serialize) -> Result<String, Error> {
-    environment()
-        .and_then(|environment| environment.get_template(template)?.render(data))
-        .map_err(|cause| Error::new(format!("render {template}"), cause))
-}
-
-fn environment() -> Result<Environment<'static>, minijinja::Error> {
-    let mut environment = Environment::new();
-    // A misspelt field must fail in tests instead of leaving a gap in a report.
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Escape regardless of the template's name: user texts must never become markup.
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    environment.add_filter("prose", |text: &str| prose::prose(text));
-    for (name, text) in [
-        ("report.html", include_str!("templates/report.html")),
-        ("macros.html", include_str!("templates/macros.html")),
-        ("against.html", include_str!("templates/against.html")),
-        ("audit.html", include_str!("templates/audit.html")),
-        ("sections.html", include_str!("templates/sections.html")),
-        ("index.html", include_str!("templates/index.html")),
-        ("across.html", include_str!("templates/across.html")),
-        ("tuning.html", include_str!("templates/tuning.html")),
-        ("trial.html", include_str!("templates/trial.html")),
-        ("shares.html", include_str!("templates/shares.html")),
-        ("details.html", include_str!("templates/details.html")),
-        ("host.html", include_str!("templates/host.html")),
-        ("fleet.html", include_str!("templates/fleet.html")),
-        ("recording.html", include_str!("templates/recording.html")),
-    ] {
-        environment.add_template(name, text)?;
+) -> String {
+    let trials = trials(manifest, judgement, samples);
+    let mut sections: Vec<Section> = tuning.map(tuning::section).into_iter().collect();
+    let overview: Vec<_> =
+        figure::overview(&trials).into_iter().chain(figure::classes(&trials)).collect();
+    if !overview.is_empty() {
+        sections.push(Section::new("trials", "All trials", |page| page.figures(overview)));
     }
-    Ok(environment)
+    sections.extend(across::sections(judgement));
+    sections.extend(trials.iter().map(trial::section));
+    sections.extend([
+        host::section(&manifest.host),
+        cost::section(&trials),
+        changes::section(manifest, judgement),
+        Section::new("study", "The study", |page| page.code(manifest.study_text.as_str())).listed("Study"),
+        again(
+            manifest,
+            "This page belongs to the run folder, next to the samples and the output of every workload. In that \
+             folder, `assay judge .` judges the same samples again, and `assay report .` writes this page again.",
+        ),
+    ]);
+    let lines: Vec<(Tag, Cell, String)> = lines(judgement, &trials);
+    let table = Rows::new(&lines)
+        .left("verdict", 0, |(tag, ..)| tag.clone())
+        .left("trial", 0, |(_, trial, _)| trial.clone())
+        .prose("why", |(.., why)| why.clone());
+    let mut head = head(manifest);
+    head.table(table);
+    let kicker =
+        vec!["assay report".to_owned(), manifest.study.clone(), manifest.started_at.clone()];
+    let page = Page {
+        title: format!("{}: {}", wording::verdict(judgement.verdict), manifest.title),
+        kicker,
+        heading: manifest.title.clone(),
+        question: manifest.question.clone(),
+        verdict: Some(verdict(judgement, &trials, true)),
+        head,
+        sections,
+    };
+    html::document(&page, &FIGURES)
+}
+
+/// The judgement as text for a terminal of `width` columns, with ANSI colours if `color`.
+///
+/// With more than sixteen groups only the sixteen with the largest errors are listed, followed
+/// by one line for each weight.
+#[must_use]
+pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: bool) -> String {
+    let trials = trials(manifest, judgement, &[]);
+    let mut sections: Vec<Section> = trials.iter().map(trial::brief).collect();
+    // With many trials, bars are only in the report.
+    if let ([trial], [section]) = (trials.as_slice(), sections.as_mut_slice()) {
+        let picture =
+            trial.judgement.and_then(|judged| picture::table(judged, width.max(MIN_WIDTH)));
+        picture.into_iter().for_each(|picture| section.parts.table(picture));
+    }
+    sections.extend(across::sections(judgement));
+    let page = Page {
+        heading: manifest.title.clone(),
+        verdict: Some(verdict(judgement, &trials, false)),
+        head: head(manifest),
+        sections,
+        ..Page::default()
+    };
+    let restored = restored(judgement.restored.or(manifest.restored));
+    let restored = wrap(&restored, width.max(MIN_WIDTH), "  ");
+    format!("{}\n{}", page.text(width, color), joined(&restored))
+}
+
+/// A judgement of external numbers without a run of Assay, under a title given by the caller.
+#[must_use]
+pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: bool) -> String {
+    let sections =
+        judgement.trials.iter().map(|trial| trial::judged(title, trial, Parts::default()));
+    let (width, paint) = (width.max(MIN_WIDTH), Paint { color });
+    let mut lines: Vec<String> =
+        sections.flat_map(|section| section.lines(width, paint)).skip(1).collect();
+    if let Some(caveat) = &judgement.caveat {
+        lines.extend(wrap(&format!("  note: {caveat}"), width, "  "));
+    }
+    joined(&lines)
+}
+
+fn verdict(judgement: &Judgement, trials: &[Trial<'_>], with_tally: bool) -> Verdict {
+    let meaning = wording::meaning(judgement, trials.iter().all(|trial| trial.judgement.is_some()));
+    let meaning = match with_tally && trials.len() > 1 {
+        true => format!("{meaning} {}.", tally(trials)),
+        false => meaning.to_owned(),
+    };
+    Verdict { tag: wording::tag(judgement.verdict), meaning }
+}
+
+/// What to know before any number: that it comes from a guest, or that trials are missing.
+fn head(manifest: &Manifest) -> Parts {
+    Parts::of(|page| {
+        if let Some(guest) = &manifest.guest {
+            page.styled("note warning", format!("{} ({})", guest.caveat(), guest.line()));
+        }
+        if let Some(reason) = &manifest.ended_early {
+            page.styled("note warning", format!("ended early: {reason}"));
+        }
+    })
+}
+
+/// Whether the host was restored.
+pub(crate) fn restored(restored: Option<bool>) -> String {
+    match restored {
+        Some(true) => "restored: yes",
+        Some(false) => "restored: no, run `assay restore` to restore the rest",
+        None => {
+            "restored: not known, the run did not record it; run `assay restore`, which does nothing \
+             if nothing is left"
+        }
+    }
+    .to_owned()
+}
+
+/// A line for each promise across trials and for each trial.
+fn lines(judgement: &Judgement, trials: &[Trial<'_>]) -> Vec<(Tag, Cell, String)> {
+    let promises = across::promises(&judgement.comparisons).into_iter();
+    let across = promises.flat_map(|Across { number, judged }| {
+        judged.iter().map(move |one| {
+            let (held, heading) = (across::held(one), across::heading(one));
+            let name = if held.is_empty() { heading } else { format!("{heading} ({held})") };
+            (
+                wording::tag(one.verdict),
+                (name, across::anchor(number)),
+                wording::sentence(&one.reason),
+            )
+        })
+    });
+    let of_trials = trials.iter().map(|trial| {
+        let not_judged = || wording::sentence(&trial.why_not_judged());
+        let name = (wording::factors(&trial.record.factors), trial.section());
+        (trial.tag(), name, trial.judgement.map_or_else(not_judged, why))
+    });
+    let link = |(tag, (name, id), why): (_, (_, String), _)| {
+        (tag, Cell::Links(vec![(name, format!("#{id}"))]), why)
+    };
+    across.chain(of_trials).map(link).collect()
+}
+
+/// `6 trials: 2 kept, 4 broken`.
+fn tally(trials: &[Trial<'_>]) -> String {
+    let words = ["kept", "broken", "undecided", "void", "no promise", "not judged"];
+    let counted = words.into_iter().filter_map(|word| {
+        let count = trials.iter().filter(|trial| trial.tag().word == word).count();
+        (count > 0).then(|| format!("{count} {word}"))
+    });
+    format!("{} trials: {}", trials.len(), counted.collect::<Vec<_>>().join(", "))
+}
+
+/// The reason, with the state of a memory limit if no promise of the trial covers it.
+fn why(judged: &TrialJudgement) -> String {
+    let reason = wording::trial_reason(judged);
+    match wording::limit_on_memory(judged).filter(|_| judged.promises.is_empty()) {
+        Some(limit) => format!("{reason} Memory limit: {limit}."),
+        None => reason,
+    }
+}
+
+/// What is needed to repeat this run, or to judge it again.
+pub(crate) fn again(manifest: &Manifest, about: &str) -> Section {
+    let facts = [
+        ("Recorded by", format!("assay {}", manifest.assay)),
+        ("Started", manifest.started_at.clone()),
+        ("Seed", manifest.seed.to_string()),
+        ("Command", shell_words(&manifest.command)),
+        ("Kernel", manifest.host.kernel.clone()),
+        ("Workloads ran by", programs(manifest)),
+        ("Manifest format", manifest.schema.to_string()),
+    ];
+    let section = Section::new("again", "Judge or run it again", |page| {
+        page.on_page(|page| {
+            page.facts(facts);
+            if manifest.recording.is_none() {
+                page.text("The same study with the same seed; if the command names a file, it is the study above:");
+                page.code(command(manifest));
+            }
+            page.text(about);
+            page.text(
+                "Every figure is a Vega-Lite specification with its data inside: save it from the menu at the upper \
+                 right, or find it in the page source in the `script` element named after the figure.",
+            );
+        });
+    });
+    section.listed("Again")
+}
+
+/// The programs of its workloads with their versions, as recorded before the run.
+fn programs(manifest: &Manifest) -> String {
+    let groups = manifest.trials.iter().flat_map(|trial| &trial.groups);
+    let used: BTreeSet<&str> =
+        groups.flat_map(|group| &group.workloads).map(|one| one.tool.as_str()).collect();
+    let programs: Vec<String> = used
+        .into_iter()
+        .map(|name| match manifest.host.tools.get(name).map(|tool| &tool.found) {
+            Some(Available::Value(version)) if version.contains(name) => version.clone(),
+            Some(Available::Value(version)) => format!("{name} {version}"),
+            Some(Available::NotAvailable(why)) => format!("{name} (version not available: {why})"),
+            None => name.to_owned(),
+        })
+        .collect();
+    if programs.is_empty() { "none".to_owned() } else { programs.join(", ") }
+}
+
+/// The shell command that repeats the run: its command line with an explicit seed, and without the
+/// output folder, which is in use.
+fn command(manifest: &Manifest) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut rest = manifest.command.iter();
+    while let Some(word) = rest.next() {
+        if word == "--out" {
+            rest.next();
+        } else if !word.starts_with("--out=") {
+            words.push(shell_word(word));
+        }
+    }
+    let names_it = words.iter().any(|word| word == "--seed" || word.starts_with("--seed="));
+    if !names_it && words.get(1).is_some_and(|word| word == "run") {
+        words.extend(["--seed".to_owned(), manifest.seed.to_string()]);
+    }
+    words.join(" ")
 }

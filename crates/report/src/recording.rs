@@ -7,7 +7,6 @@ mod memory;
 mod page;
 mod section;
 mod summary;
-mod text;
 mod threads;
 
 use assay_run_folder::{Manifest, RepeatRecord};
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::Samples;
 use crate::counters::{Curve, curves};
-use crate::error::Error;
+use crate::html::{self, FIGURES};
 use crate::trial::Trial;
 use section::Section;
 use summary::{RecordingDocument, summary};
@@ -72,24 +71,22 @@ impl<'a> Recorded<'a> {
     }
 }
 
-fn nothing() -> String {
-    "nothing was recorded: the manifest has no repeat".to_owned()
-}
+const NOTHING: &str = "nothing was recorded: the manifest has no repeat";
 
 /// The page of a recording without a study (`assay sample`): the followed target over time, and the
-/// kernel's activity in that time.
-pub fn html(manifest: &Manifest, samples: &Samples) -> Result<String, Error> {
-    let recorded = Recorded::new(manifest, samples);
-    let recorded = recorded.ok_or_else(|| Error::new("write the page", nothing()))?;
-    page::render(&recorded)
+/// kernel's activity in that time. `None` if the manifest has no repeat.
+#[must_use]
+pub fn html(manifest: &Manifest, samples: &Samples) -> Option<String> {
+    let recorded = Recorded::new(manifest, samples)?;
+    Some(html::document(&page::page(&recorded), &FIGURES))
 }
 
 /// The summary of a recording for a terminal of `width` columns.
 #[must_use]
 pub fn text(manifest: &Manifest, samples: &Samples, width: usize, color: bool) -> String {
     match Recorded::new(manifest, samples) {
-        Some(recorded) => text::render(&recorded, width, color),
-        None => nothing(),
+        Some(recorded) => page::page(&recorded).text(width, color),
+        None => NOTHING.to_owned(),
     }
 }
 
@@ -97,7 +94,7 @@ pub fn text(manifest: &Manifest, samples: &Samples, width: usize, color: bool) -
 #[must_use]
 pub fn document(manifest: &Manifest, samples: &Samples) -> Value {
     let Some(recorded) = Recorded::new(manifest, samples) else {
-        return json!(RecordingDocument::Nothing { schema: 1, not_available: nothing() });
+        return json!(RecordingDocument::Nothing { schema: 1, not_available: NOTHING.to_owned() });
     };
     json!(RecordingDocument::Recorded(summary(manifest, &recorded)))
 }

@@ -1,5 +1,6 @@
 //! One trial with its record, judgement and samples.
 
+use assay_escape::page::{Tag, Tone};
 use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
 use assay_verdict::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
@@ -60,6 +61,11 @@ impl<'a> Trial<'a> {
         })
     }
 
+    /// The id of its section.
+    pub(crate) fn section(&self) -> String {
+        format!("trial-{}", self.number)
+    }
+
     /// The id of an element of this trial in the page, `trial-1-bandwidth`.
     pub(crate) fn anchor(&self, part: &str) -> String {
         format!("trial-{}-{part}", self.number)
@@ -76,12 +82,12 @@ impl<'a> Trial<'a> {
         judged.map(|judged| judged.verdict)
     }
 
-    /// The verdict as a word and a mark, or its substitute.
-    pub(crate) fn word(&self) -> (&'static str, &'static str) {
+    /// The verdict, or its substitute.
+    pub(crate) fn tag(&self) -> Tag {
         match (self.verdict(), self.judgement) {
-            (Some(verdict), _) => (wording::verdict(verdict), wording::mark(verdict)),
-            (None, Some(_)) => ("no promise", NONE),
-            (None, None) => ("not judged", NONE),
+            (Some(verdict), _) => wording::tag(verdict),
+            (None, Some(_)) => Tag::new(Tone::Void, NONE, "no promise"),
+            (None, None) => Tag::new(Tone::Void, NONE, "not judged"),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_escape::page::{Tag, Tone};
 use assay_terms::{Measure, PROGRESS, RelationKind};
 use assay_verdict::wording::levels;
 use assay_verdict::{
@@ -40,19 +41,25 @@ pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
     verdict.word()
 }
 
-/// A mark next to the word, for skimming and for those who see no colours.
-pub(crate) const fn mark(verdict: Verdict) -> &'static str {
+/// The colour of a verdict.
+pub(crate) const fn tone(verdict: Verdict) -> Tone {
     match verdict {
+        Verdict::Kept => Tone::Good,
+        Verdict::Broken => Tone::Bad,
+        Verdict::Undecided => Tone::Open,
+        Verdict::Void => Tone::Void,
+    }
+}
+
+/// A verdict with its colour and a mark, for skimming and for those who see no colours.
+pub(crate) fn tag(one: Verdict) -> Tag {
+    let mark = match one {
         Verdict::Kept => "\u{2713}",
         Verdict::Broken => "\u{2717}",
         Verdict::Undecided => "?",
         Verdict::Void => "\u{2205}",
-    }
-}
-
-/// The mark and the word.
-pub(crate) fn marked(one: Verdict) -> String {
-    format!("{} {}", mark(one), verdict(one))
+    };
+    Tag::new(tone(one), mark, verdict(one))
 }
 
 /// The meaning of a run's verdict, for the headline; `is_complete` unless
@@ -155,25 +162,24 @@ pub(crate) fn trial_reason(trial: &TrialJudgement) -> String {
     )
 }
 
-/// A fragment as a sentence: capitalised unless it begins with a name, with a final period.
-pub(crate) fn sentence(fragment: &str) -> String {
-    let trimmed = fragment.trim();
-    let first_word = trimmed.split_whitespace().next().unwrap_or_default();
+/// A text with a capital at its beginning, unless it begins with a name.
+pub(crate) fn capitalised(text: &str) -> String {
+    let first_word = text.split_whitespace().next().unwrap_or_default();
     let is_name =
         first_word.contains(['.', '_', '/', '`']) || first_word.chars().any(|c| c.is_ascii_digit());
-    let mut text = match trimmed.chars().next() {
-        Some(first) if !is_name => first.to_uppercase().chain(trimmed.chars().skip(1)).collect(),
-        _ => trimmed.to_owned(),
-    };
+    match text.chars().next() {
+        Some(first) if !is_name => first.to_uppercase().chain(text.chars().skip(1)).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// A fragment as a sentence: capitalised, with a final period.
+pub(crate) fn sentence(fragment: &str) -> String {
+    let mut text = capitalised(fragment.trim());
     if !text.ends_with(['.', '!', '?']) && !text.is_empty() {
         text.push('.');
     }
     text
-}
-
-/// The text with no-break spaces before percent signs.
-pub(crate) fn unbroken(text: &str) -> String {
-    text.replace(" %", "\u{a0}%")
 }
 
 /// `1.2 % (0.8 to 1.9 %)`; the bounds only if there are some.
@@ -191,9 +197,6 @@ pub(crate) fn error_interval(Interval { value, low, high }: Interval) -> String 
 pub(crate) fn worst_error(promise: &PromiseJudgement) -> Option<String> {
     promise.worst_error.map(error_interval)
 }
-
-/// What the ends beside the numbers of a promise's groups are.
-pub(crate) const BOUNDS: &str = "bounds";
 
 /// The total rate of a promise with its unit.
 pub(crate) fn total_rate(promise: &PromiseJudgement) -> Option<String> {

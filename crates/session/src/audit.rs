@@ -27,8 +27,7 @@ mod writes;
 use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::SCHEMA;
-use assay_audit::{Audit, Class, Manifest, Own, Snapshot, Told, manifest};
-use assay_contention::Contention;
+use assay_audit::{Audit, Class, Manifest, Snapshot, manifest};
 use assay_files::{input_text, replace};
 use assay_host::Owners;
 use assay_kernel::Root;
@@ -118,38 +117,6 @@ pub fn read_manifest(paths: &[PathBuf]) -> Result<Manifest, Error> {
         let hint = "expected a Pod, a unit of systemd, a compose file or a KubeletConfiguration";
         Error::usage(format!("cannot use {why}\n  hint: {hint}"))
     })
-}
-
-/// Writes an audit as an HTML page, with what was seen if the host was watched.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn write_audit_report(
-    path: &Path,
-    audit: &Audit,
-    contended: Option<&Contention>,
-) -> Result<(), Error> {
-    write_page(path, assay_report::audit_html(audit, contended))
-}
-
-/// Writes what manifests asked for as an HTML page.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn write_manifest_report(path: &Path, answer: &Told) -> Result<(), Error> {
-    write_page(path, assay_report::manifest_html(answer))
-}
-
-/// Writes what a process sees of its own groups as an HTML page.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn write_own_report(path: &Path, own: &Own) -> Result<(), Error> {
-    write_page(path, assay_report::own_html(own))
-}
-
-fn write_page(path: &Path, page: Result<String, assay_report::Error>) -> Result<(), Error> {
-    replace(path, page.map_err(Error::host)?.as_bytes()).map_err(Error::host)
 }
 
 /// The exit code: 1 if anything matters as much as `fail_on` or more.

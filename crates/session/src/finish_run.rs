@@ -52,14 +52,10 @@ pub(crate) fn read_run(folder: &RunFolder, observer: &mut dyn Observer) -> Resul
 ///
 /// # Errors
 /// The folder cannot be written.
-pub fn judge_run(
-    folder: &RunFolder,
-    run: &Run,
-    observer: &mut dyn Observer,
-) -> Result<Judgement, assay_run_folder::Error> {
+pub fn judge_run(folder: &RunFolder, run: &Run) -> Result<Judgement, assay_run_folder::Error> {
     let judgement = assay_judge::judge(&run.manifest, &run.samples);
     folder.write_json("verdict.json", &judgement)?;
-    write_report(folder, run, &judgement, observer)?;
+    write_report(folder, run, &judgement)?;
     Ok(judgement)
 }
 
@@ -71,24 +67,11 @@ pub(crate) fn write_report(
     folder: &RunFolder,
     run: &Run,
     judgement: &Judgement,
-    observer: &mut dyn Observer,
 ) -> Result<(), assay_run_folder::Error> {
     let search = folder.has("tune.json");
-    let written = match search.then(|| folder.read_json("tune.json")).transpose()? {
-        Some(tuning) => {
-            assay_report::html_of_tuning(&run.manifest, judgement, &run.samples, &tuning)
-        }
-        None => assay_report::html(&run.manifest, judgement, &run.samples),
-    };
-    match written {
-        Ok(html) => folder.write_text(REPORT, &html)?,
-        Err(error) => {
-            // The report of an earlier judgement would be mistaken for this one's.
-            folder.dir().remove_file(REPORT)?;
-            observer.error(&format!("the report could not be written: {error}"));
-        }
-    }
-    Ok(())
+    let search = search.then(|| folder.read_json("tune.json")).transpose()?;
+    let html = assay_report::html(&run.manifest, judgement, &run.samples, search.as_ref());
+    folder.write_text(REPORT, &html)
 }
 
 /// Updates the list of runs (`index.html`) if the run's parent folder has one that is ours. A list that cannot be

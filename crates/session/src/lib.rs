@@ -55,8 +55,7 @@ mod transcript;
 
 pub use audit::{
     WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest, read_snapshot,
-    take_snapshot, watch_audit, watch_settings, write_audit_report, write_manifest_report,
-    write_own_report, write_snapshot, write_textfile,
+    take_snapshot, watch_audit, watch_settings, write_snapshot, write_textfile,
 };
 pub use before_run::Needs;
 pub use blame::{

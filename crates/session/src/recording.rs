@@ -140,10 +140,10 @@ pub fn write_recording(
     let document = assay_report::recording_document(&run.manifest, &run.samples);
     folder.write_json("summary.json", &document)?;
     match assay_report::recording_html(&run.manifest, &run.samples) {
-        Ok(html) => folder.write_text(REPORT, &html)?,
-        Err(error) => {
+        Some(html) => folder.write_text(REPORT, &html)?,
+        None => {
             folder.dir().remove_file(REPORT)?;
-            observer.error(&format!("the report could not be written: {error}"));
+            observer.error(&"the report could not be written: the manifest has no repeat");
         }
     }
     Ok(())

@@ -75,7 +75,7 @@ pub(crate) fn judge_finished(
     let run = Run::from_folder(&request.folder)?;
     // The manifest in memory counts, in case the disk was too full to write it.
     let run = Run { manifest: finished.manifest.clone(), ..run };
-    judge_run(&request.folder, &run, observer)
+    judge_run(&request.folder, &run)
 }
 
 fn report_faults(manifest: &Manifest, observer: &mut dyn Observer) {

@@ -177,7 +177,7 @@ fn conclude(
         });
     };
     request.folder.write_json("tune.json", &tuning).map_err(Error::host)?;
-    write_report(&request.folder, &run, &judgement, observer).map_err(Error::host)?;
+    write_report(&request.folder, &run, &judgement).map_err(Error::host)?;
     let code = exit_code(&tuning, Code::of_run(finished, Some(Code::Kept)));
     let setting = schedule.setting(tuning.chosen.as_deref()).cloned();
     Ok(Tuned { tuning, folder: request.folder.clone(), code, setting, origin })

@@ -75,7 +75,7 @@ fn a_pod_is_held_against_its_group_and_its_containers() {
     let low = (256 * MIB).to_string();
     let manifest = read(&[("pod.yaml", MANIFEST), ("kubelet.yaml", TIERED)]);
     let fulfilment = fulfilment(&manifest, None, &host(&low).snapshot()).unwrap();
-    assert!(!fulfilment.differs(), "{}", crate::told_text(&fulfilment));
+    assert!(!fulfilment.differs(), "{}", crate::told_page(&fulfilment).unwrapped());
     assert_eq!(
         lines(&fulfilment),
         [
@@ -169,7 +169,7 @@ fn a_pod_that_is_not_there_is_said_once_and_differs() {
     assert!(pod.group.is_none() && pod.rows.is_empty(), "{pod:?}");
     assert!(pod.not_found.as_ref().unwrap().starts_with("pod shop/web-0 "), "{pod:?}");
     assert!(found.differs());
-    let page = crate::told_text(&found);
+    let page = crate::told_page(&found).unwrapped();
     assert!(page.contains("0 not looked at, 1 not found;"), "{page}");
     assert_eq!(page.matches("NOT FOUND").count(), 1, "{page}");
     assert!(!page.contains("limits.memory"), "{page}");
@@ -275,7 +275,7 @@ fn a_unit_is_held_against_its_group() {
             "io.max 8:0 rbps=10000000 kept",
         ],
         "{}",
-        crate::told_text(&found)
+        crate::told_page(&found).unwrapped()
     );
 }
 
@@ -345,8 +345,8 @@ services:
             "pids.max 20 kept",
         ]
     );
-    let page = crate::told_text(&found);
-    assert!(page.contains("DIFFERS  memory reservation: 67108864"), "{page}");
+    let page = crate::told_page(&found).unwrapped();
+    assert!(page.contains("memory reservation: 67108864  DIFFERS"), "{page}");
 }
 
 /// A host with many groups that a user has made costs one walk, however much is asked of it.

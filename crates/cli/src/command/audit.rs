@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_audit::{Class, Snapshot, audit};
+use assay_escape::page::{Page, Paint};
 use assay_kernel::Root;
 use assay_session::{
-    Code, Error, audit_code, read_snapshot, take_snapshot, write_audit_report, write_own_report,
-    write_snapshot, write_textfile,
+    Code, Error, audit_code, read_snapshot, take_snapshot, write_snapshot, write_textfile,
 };
 use clap::Args;
 
@@ -160,9 +160,9 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
     if arguments.is_self {
         let own = assay_audit::own(&arguments.host()?);
         if let Some(file) = &arguments.report {
-            write_own_report(file, &own)?;
+            output::page(file, &assay_report::page_html(&assay_audit::own_page(&own)))?;
         }
-        show(&own, arguments.json, assay_audit::own_text)?;
+        show(&own, arguments.json, assay_audit::own_page)?;
         return Ok(Code::Kept);
     }
     judge(arguments)
@@ -183,7 +183,7 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
         return contended::run(arguments, &snapshot, &audit, length);
     }
     if let Some(file) = &arguments.report {
-        write_audit_report(file, &audit, None)?;
+        output::page(file, &assay_report::page_html(&assay_audit::audit_page(&audit, true)))?;
     }
     let class = arguments.fail_on.and_then(FailOn::class);
     if arguments.json {
@@ -194,9 +194,10 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
             let what = "no hierarchy of cpu, cpuset or memory has a group";
             Error::usage(format!("{what} `{below}`\n  hint: {hint}"))
         })?;
-        output::data(&limits);
+        let lines = limits.lines(usize::MAX, Paint { color: false });
+        output::data(&lines.join("\n"));
     } else {
-        output::data(&assay_audit::text(&audit, arguments.all));
+        output::data(&assay_audit::audit_page(&audit, arguments.all).unwrapped());
     }
     Ok(audit_code(&audit, class))
 }
@@ -217,18 +218,18 @@ fn root_at(folder: &Path) -> Result<Root, Error> {
 fn since(arguments: &AuditArguments, baseline: &Path) -> Result<Code, Error> {
     let before = read_snapshot(baseline)?;
     let drift = assay_audit::drift(&before, &arguments.host()?);
-    show(&drift, arguments.json, assay_audit::drift_text)?;
+    show(&drift, arguments.json, assay_audit::drift_page)?;
     Ok(arguments.code(!drift.changes.is_empty()))
 }
 
 fn show<T: serde::Serialize>(
     document: &T,
     as_json: bool,
-    text: impl Fn(&T) -> String,
+    page: impl Fn(&T) -> Page,
 ) -> Result<(), Error> {
     if as_json {
         return output::json(document);
     }
-    output::data(&text(document));
+    output::data(&page(document).unwrapped());
     Ok(())
 }

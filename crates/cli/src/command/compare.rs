@@ -128,9 +128,8 @@ fn show(comparison: &RunComparison, how: &How) -> Result<Code, Error> {
         output::data_painted(|color| assay_report::comparison_text(comparison, width, color));
     }
     if let Some(path) = &how.html {
-        let page = assay_report::comparison_html(comparison).map_err(Error::host)?;
         let file = if path.is_dir() { path.join("compare.html") } else { path.to_owned() };
-        assay_files::replace(&file, page.as_bytes()).map_err(Error::host)?;
+        output::page(&file, &assay_report::comparison_html(comparison))?;
         output::message(&format!("page: {}", file.display()));
     }
     Ok(Code::from_equivalence(comparison.verdict))

@@ -54,7 +54,8 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<Code, Error> {
     if let Some(code) = code {
         let text = explain_code(code)?;
         let width = output::width().min(READABLE);
-        let lines = text.lines().flat_map(|line| assay_report::wrapped(line, width, "    "));
+        let lines =
+            text.lines().flat_map(|line| assay_escape::page::wrap(line, width.max(40), "    "));
         output::data(&lines.collect::<Vec<_>>().join("\n"));
         return Ok(Code::Kept);
     }

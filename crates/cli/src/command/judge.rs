@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
     };
     let (folder, run) = open_run(run, &mut Terminal)?;
     has_promises(&run.manifest)?;
-    let judgement = judge_run(&folder, &run, &mut Terminal).map_err(Error::host)?;
+    let judgement = judge_run(&folder, &run).map_err(Error::host)?;
     update_index(&folder, &mut Terminal);
     if !ci.has_stdout() {
         show(&folder, &run.manifest, &judgement, arguments.json);

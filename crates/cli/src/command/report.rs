@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
     let written = if run.manifest.recording.is_some() {
         write_recording(&folder, &run, &mut Terminal)
     } else {
-        judge_run(&folder, &run, &mut Terminal).map(drop)
+        judge_run(&folder, &run).map(drop)
     };
     written.map_err(Error::host)?;
     if !folder.has(REPORT) {

@@ -216,5 +216,5 @@ fn an_interrupted_watch_still_answers() {
     run.signal(rustix::process::Signal::INT);
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(130);
-    assert!(ended.stdout.contains("CONFIGURED AND ACTUAL"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("Configured and actual"), "{}", ended.stdout);
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::made_up::{Child, child, watch};
+use assay_escape::page::Page;
 
 const A: usize = 1;
 const B: usize = 2;
@@ -114,7 +115,7 @@ fn the_page_names_verdicts_files_and_what_was_void() {
     let halves = [child(A, 0, 50), child(B, 0, 50)];
     let page = |weights| {
         let cpu = judge(&watch(weights, &halves, 60), &Changes::new());
-        crate::text(&crate::Contention { seconds: 6.0, ..empty(cpu) }, false)
+        text(&crate::Contention { seconds: 6.0, ..empty(cpu) })
     };
     let broken = page([1024.0, 3072.0, 1024.0]);
     assert!(broken.contains("CPU below /p: contended 6.0 of 6 s"), "{broken}");
@@ -130,11 +131,16 @@ fn without_programs_the_page_says_what_was_used_and_that_nothing_is_decided() {
     let usage = crate::usage_levels(&settings, &[counts(0.0); 2], &[counts(1.5), counts(0.5)]);
     let cpu = assay_facts::Available::NotAvailable("EPERM".to_owned());
     let found = crate::Contention { cpu, usage, seconds: 60.0, ..empty(Vec::new()) };
-    let page = crate::text(&found, false);
+    let page = text(&found);
     assert!(page.contains("not decided: who wanted a CPU can't be seen without eBPF: EPERM"));
     assert!(page.contains("CPU below /p: used 2.0 s in 60 s"), "{page}");
-    assert!(page.contains("1024      25.0 %   75.0 %     1.5 s         -  /p/a"), "{page}");
+    assert!(page.contains("/p/a     1024      25.0 %  75.0 %  1.5 s       -"), "{page}");
     assert!(!found.has_broken() && !page.contains("broken"));
+}
+
+fn text(found: &crate::Contention) -> String {
+    let page = Page { sections: crate::sections(found, false), ..Page::default() };
+    page.unwrapped()
 }
 
 fn empty(cpu: Vec<LevelAnswer>) -> crate::Contention {

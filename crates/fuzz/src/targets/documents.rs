@@ -33,7 +33,7 @@ pub(super) fn audit() -> Reader {
         Ok(snapshot) => {
             let audit = assay_audit::audit(&snapshot);
             let codes: Vec<&str> = audit.findings.iter().map(|finding| finding.code).collect();
-            let page = assay_audit::text(&audit, true);
+            let page = assay_audit::audit_page(&audit, true).unwrapped();
             answer(&format!("{} {}", codes.join(" "), page.lines().count().min(99)))
         }
         Err(refused) => answer(&refused),
@@ -49,7 +49,9 @@ pub(super) fn audit_manifest() -> Reader {
             let host = assay_audit::Snapshot::parse(HOST).map_err(|refused| refused.to_string())?;
             let manifest = assay_audit::manifest(&[(name.to_owned(), text.clone())])?;
             let fulfilment = assay_audit::fulfilment(&manifest, None, &host)?;
-            Ok::<usize, String>(assay_audit::told_text(&fulfilment).lines().count().min(99))
+            Ok::<usize, String>(
+                assay_audit::told_page(&fulfilment).unwrapped().lines().count().min(99),
+            )
         };
         match (lines("a.yaml"), lines("a.service")) {
             (Ok(yaml), unit) => answer(&format!("{yaml} lines, {unit:?}")),
@@ -91,10 +93,10 @@ pub(super) fn judged() -> Reader {
         let Ok(manifest) = parse_manifest(&text, Path::new("manifest.json")) else { return 0 };
         let judgement = judge(&manifest, &samples);
         let text = assay_report::text(&manifest, &judgement, COLUMNS, false);
-        let page = assay_report::html(&manifest, &judgement, &samples);
+        let page = assay_report::html(&manifest, &judgement, &samples, None);
         let reasons = judgement.trials.iter().flat_map(|trial| &trial.promises);
         let reasons: Vec<&str> = reasons.map(|promise| promise.reason.as_str()).collect();
-        answer(&format!("{} {} {}", page.is_ok(), text.is_empty(), reasons.join(" ")))
+        answer(&format!("{} {} {}", page.is_empty(), text.is_empty(), reasons.join(" ")))
     })
 }
 
@@ -112,8 +114,8 @@ pub(super) fn evidence() -> Reader {
             repeats.for_each(|repeat| repeat.evidence = Some(record.clone()));
             let judgement = judge(&manifest, &recorded.samples);
             let text = assay_report::text(&manifest, &judgement, COLUMNS, false);
-            let page = assay_report::html(&manifest, &judgement, &recorded.samples);
-            answer(&format!("{} {}", page.is_ok(), text.is_empty()))
+            let page = assay_report::html(&manifest, &judgement, &recorded.samples, None);
+            answer(&format!("{} {}", page.is_empty(), text.is_empty()))
         }
         Err(error) => answer(&error),
     })

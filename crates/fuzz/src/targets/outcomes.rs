@@ -36,9 +36,8 @@ pub(super) fn tune() -> Reader {
     let run = recorded();
     let judgement = judge(&run.manifest, &run.samples);
     document(move |parsed: &Tuning| {
-        let page =
-            assay_report::html_of_tuning(&run.manifest, &judgement, &run.samples, parsed).is_ok();
-        format!("{page} {}", assay_report::tuning_text(parsed, COLUMNS))
+        let page = assay_report::html(&run.manifest, &judgement, &run.samples, Some(parsed));
+        format!("{} {}", page.is_empty(), assay_report::tuning_text(parsed, COLUMNS))
     })
 }
 

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::spec::base;
 use super::{Drawing, Figure};
-use crate::error::Error;
 use crate::number::{self, Unit};
 use crate::trial::Trial;
 use crate::wording;
@@ -32,10 +31,10 @@ struct Class {
 }
 
 /// Both figures; empty unless at least two trials divide something by different weights.
-pub(crate) fn classes(trials: &[Trial<'_>]) -> Result<Vec<Figure>, Error> {
+pub(crate) fn classes(trials: &[Trial<'_>]) -> Vec<Figure> {
     let Some(measure) = trials.iter().find_map(|trial| Some(divided(trial)?.measure.clone()))
     else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     let judged = |trial: &Trial<'_>| {
         let promise = divided(trial).filter(|promise| promise.measure == measure)?;
@@ -44,14 +43,14 @@ pub(crate) fn classes(trials: &[Trial<'_>]) -> Result<Vec<Figure>, Error> {
     let by_trial: Vec<Vec<Class>> = trials.iter().filter_map(judged).collect();
     let several = by_trial.iter().flatten().any(|class| class.weight != by_trial[0][0].weight);
     if by_trial.len() < 2 || !several {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let within = trials.iter().find_map(|trial| Some(divided(trial)?.within)).unwrap_or(0.0);
     let classes: Vec<Class> = by_trial.into_iter().flatten().collect();
     let drawings = [shares(&measure, within, &classes), rates(&measure, &classes)];
     let placed = drawings.into_iter().map(|drawing| {
         let id = drawing.part.to_owned();
-        Figure::new(id, drawing, false)
+        drawing.figure(id, false)
     });
     placed.collect()
 }

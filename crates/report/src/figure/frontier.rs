@@ -4,16 +4,17 @@ use assay_intervention::{Measured, Tuning, is_work};
 use assay_verdict::Verdict;
 use serde_json::{Value, json};
 
-use super::Figure;
+use assay_escape::page::Figure;
+
+use super::drawn;
 use super::overview::verdict_colour;
 use super::spec::base;
-use crate::error::Error;
 use crate::wording;
 
 /// Smaller errors are drawn at this value: the logarithmic axis has no zero.
 const MIN_ERROR: f64 = 0.005;
 
-pub(crate) fn frontier(tuning: &Tuning) -> Result<Figure, Error> {
+pub(crate) fn frontier(tuning: &Tuning) -> Figure {
     let rows = rows(tuning);
     let spec = if !is_work(&tuning.measure) {
         Err(format!("more of {} is not more work", tuning.measure))
@@ -26,8 +27,7 @@ pub(crate) fn frontier(tuning: &Tuning) -> Result<Figure, Error> {
                    points with intervals are fresh repeats, hollow ones come from the search \
                    alone. The thin line joins settings that no other beats in both; the ring \
                    marks the chosen one. The dashed line is the margin.";
-    let title = "Share error against throughput".to_owned();
-    Figure::from_spec("frontier".to_owned(), title, reading.to_owned(), spec)
+    drawn("frontier".to_owned(), "Share error against throughput", reading, spec)
 }
 
 fn rows(tuning: &Tuning) -> Vec<Value> {

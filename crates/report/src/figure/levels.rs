@@ -4,17 +4,13 @@ use assay_verdict::{ComparisonJudgement, ReferenceJudgement};
 use serde_json::{Value, json};
 
 use super::spec::base;
-use super::{Drawing, Figure};
+use super::{Figure, drawn};
 use crate::across::{self, Across};
-use crate::error::Error;
 use crate::number::Unit;
 use crate::wording;
 
 /// The figure of one promise across trials.
-pub(crate) fn levels(
-    promise: &Across<'_>,
-    references: &[ReferenceJudgement],
-) -> Result<Figure, Error> {
+pub(crate) fn levels(promise: &Across<'_>, references: &[ReferenceJudgement]) -> Figure {
     let first = &promise.judged[0];
     let all: Vec<_> = promise.judged.iter().flat_map(|one| one.levels.iter().cloned()).collect();
     let unit = across::unit(&first.measure, &all);
@@ -28,17 +24,12 @@ pub(crate) fn levels(
     if !theirs.is_empty() {
         reading.push_str(" Hollow diamonds are references, which are never judged.");
     }
-    let drawing = Drawing {
-        part: "levels",
-        title: format!("{} under each level of {}", first.measure, first.over.join(", ")),
-        reading,
-        wide: true,
-        spec: match rows.is_empty() {
-            true => Err(wording::sentence(&first.reason)),
-            false => Ok(spec(promise, unit, &rows, &theirs)),
-        },
+    let title = format!("{} under each level of {}", first.measure, first.over.join(", "));
+    let spec = match rows.is_empty() {
+        true => Err(wording::sentence(&first.reason)),
+        false => Ok(spec(promise, unit, &rows, &theirs)),
     };
-    Figure::new(format!("comparison-{}-levels", promise.number), drawing, false)
+    drawn(format!("comparison-{}-levels", promise.number), title, reading, spec)
 }
 
 fn rows(one: &ComparisonJudgement, unit: Unit) -> Vec<Value> {

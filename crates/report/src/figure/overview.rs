@@ -1,30 +1,23 @@
 //! The worst error of every trial: where a promise ceases to hold.
 
+use assay_verdict::FleetPromise;
 use serde_json::{Value, json};
 
 use super::spec::base;
-use super::{Drawing, Figure};
-use crate::error::Error;
+use super::{Figure, drawn};
 use crate::trial::Trial;
 use crate::wording;
 
 /// `None` with fewer than two trials to compare.
-pub(crate) fn overview(trials: &[Trial<'_>]) -> Result<Option<Figure>, Error> {
+pub(crate) fn overview(trials: &[Trial<'_>]) -> Option<Figure> {
     let rows: Vec<Value> = trials.iter().flat_map(rows_of).collect();
     if trials.len() < 2 || rows.len() < 2 {
-        return Ok(None);
+        return None;
     }
-    let drawing = Drawing {
-        part: "overview",
-        title: "Worst error of each trial".to_owned(),
-        reading: "The group that is farthest from its promise, with the bounds of that error. \
-                  The dashed line is the margin: a promise is kept when both bounds lie \
-                  below it. A trial with fewer than eight starts has none."
-            .to_owned(),
-        wide: true,
-        spec: Ok(spec(&rows)),
-    };
-    Figure::new("overview".to_owned(), drawing, false).map(Some)
+    let reading = "The group that is farthest from its promise, with the bounds of that error. The dashed line is \
+                   the margin: a promise is kept when both bounds lie below it. A trial with fewer than eight \
+                   starts has none.";
+    Some(drawn("overview".to_owned(), "Worst error of each trial", reading, Ok(spec(&rows))))
 }
 
 fn rows_of(trial: &Trial<'_>) -> Vec<Value> {
@@ -46,19 +39,19 @@ fn rows_of(trial: &Trial<'_>) -> Vec<Value> {
 }
 
 /// An axis of relative errors.
-pub(crate) fn error_axis(field: &str) -> Value {
+fn error_axis(field: &str) -> Value {
     json!({"field": field, "type": "quantitative", "title": "worst relative error",
         "axis": {"format": "%", "tickCount": 5}, "scale": {"zero": true}})
 }
 
 /// One axis position for each row, with its labels shortened to `limit` pixels.
-pub(crate) fn name_axis(field: &str, limit: u32) -> Value {
+fn name_axis(field: &str, limit: u32) -> Value {
     json!({"field": field, "type": "nominal", "sort": null, "title": null,
         "axis": {"labelAngle": 0, "labelLimit": limit, "labelOverlap": true}})
 }
 
 /// The margin as a dashed line.
-pub(crate) fn margin_line(margins: &[Value]) -> Value {
+fn margin_line(margins: &[Value]) -> Value {
     json!({"data": {"values": margins}, "encoding": {"x": null, "y": error_axis("margin")},
         "mark": {"type": "rule", "style": "interval", "strokeDash": [5, 4]}})
 }
@@ -76,7 +69,7 @@ pub(super) fn verdict_colour() -> Value {
 }
 
 /// A point for each error, coloured and shaped by its verdict.
-pub(crate) fn error_points(tooltip: &Value) -> Value {
+fn error_points(tooltip: &Value) -> Value {
     json!({"mark": {"type": "point", "filled": true, "size": 90, "opacity": 1},
         "encoding": {"y": error_axis("error"), "color": verdict_colour(),
             "shape": by_verdict(["circle", "triangle-down", "diamond", "square"]),
@@ -107,5 +100,43 @@ fn spec(rows: &[Value]) -> Value {
                 "color": verdict_colour()}},
         error_points(&tooltip),
     ]);
+    spec
+}
+
+/// The worst error of a promise on each host: one point per host, with the margin and the interval of the mean over hosts.
+pub(crate) fn errors_of_hosts(id: String, promise: &FleetPromise) -> Figure {
+    let rows: Vec<Value> = promise
+        .hosts
+        .iter()
+        .filter_map(|host| {
+            let error = host.worst_error?;
+            Some(json!({"host": host.node, "error": error,
+                "verdict": wording::verdict(host.verdict)}))
+        })
+        .collect();
+    let reading = "The group that is farthest from its promise, on each host. The dashed line is \
+                   the margin; the band is the interval of the mean over hosts.";
+    let spec = match rows.is_empty() {
+        true => Err("no host has an error for this promise".to_owned()),
+        false => Ok(spec_of_hosts(&rows, promise)),
+    };
+    drawn(id, format!("Worst error of {} on each host", promise.measure), reading, spec)
+}
+
+fn spec_of_hosts(rows: &[Value], promise: &FleetPromise) -> Value {
+    let mut layers = vec![margin_line(&[json!({"margin": promise.within})])];
+    if let Some((low, high)) =
+        promise.worst_error.value().and_then(|spread| Some((spread.low?, spread.high?)))
+    {
+        layers.push(json!({"data": {"values": [{"low": low, "high": high}]},
+            "encoding": {"x": null, "y": error_axis("low"), "y2": {"field": "high"}},
+            "mark": {"type": "rect", "color": "#8a8f98", "opacity": 0.16}}));
+    }
+    layers.push(error_points(&json!([{"field": "host"}, {"field": "verdict"},
+        {"field": "error", "type": "quantitative", "format": ".1%"}])));
+    let mut spec = base("The worst relative error on each host against the margin", 220, 1);
+    spec["data"] = json!({"values": rows});
+    spec["encoding"] = json!({"x": name_axis("host", 120)});
+    spec["layer"] = Value::Array(layers);
     spec
 }

@@ -4,9 +4,8 @@ use assay_verdict::{MeasureComparison, TrialComparison};
 use serde_json::{Value, json};
 
 use super::spec::base;
-use super::{Drawing, Figure};
+use super::{Figure, drawn};
 use crate::compare_runs;
-use crate::error::Error;
 
 /// Maximum number of rows.
 const ROWS: usize = 40;
@@ -15,26 +14,18 @@ const ROWS: usize = 40;
 const ROW: u32 = 22;
 
 /// The figure of one trial.
-pub(crate) fn ratios(number: usize, trial: &TrialComparison, within: f64) -> Result<Figure, Error> {
+pub(crate) fn ratios(number: usize, trial: &TrialComparison, within: f64) -> Figure {
     let (shown, _) = compare_runs::listed(trial, ROWS);
     let rows: Vec<Value> = shown.iter().filter_map(|one| row(one)).collect();
-    let drawing = Drawing {
-        part: "ratios",
-        title: "B divided by A".to_owned(),
-        reading: "Points are ratios, lines their intervals, the shaded band is the margin. An \
-                  interval inside the band is equal, one outside it is different, one that crosses \
-                  its edge is undecided. Filled points decide."
-            .to_owned(),
-        wide: true,
-        spec: match rows.is_empty() {
-            true => Err(trial
-                .not_comparable
-                .clone()
-                .unwrap_or_else(|| "no measure has a number on both sides".to_owned())),
-            false => Ok(spec(&rows, within)),
-        },
+    let reading = "Points are ratios, lines their intervals, the shaded band is the margin. An interval inside the \
+                   band is equal, one outside it is different, one that crosses its edge is undecided. Filled points \
+                   decide.";
+    let nothing = || "no measure has a number on both sides".to_owned();
+    let spec = match rows.is_empty() {
+        true => Err(trial.not_comparable.clone().unwrap_or_else(nothing)),
+        false => Ok(spec(&rows, within)),
     };
-    Figure::new(format!("trial-{number}-ratios"), drawing, false)
+    drawn(format!("trial-{number}-ratios"), "B divided by A", reading, spec)
 }
 
 fn row(one: &MeasureComparison) -> Option<Value> {

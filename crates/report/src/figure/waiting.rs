@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Figure;
 use super::spec::base;
-use crate::error::Error;
+use super::{Figure, drawn};
 use crate::trial::Trial;
 use crate::waiting::{Account, why_missing};
 
@@ -19,17 +18,17 @@ const COLOURS: [&str; 12] = [
 ];
 
 /// The figures of all accounts of a trial, and the reasons for those that were requested and refused.
-pub(crate) fn waiting(trial: &Trial<'_>, accounts: &[Account]) -> Result<Vec<Figure>, Error> {
-    let drawn = accounts.iter().filter(|account| !account.groups.is_empty());
+pub(crate) fn waiting(trial: &Trial<'_>, accounts: &[Account]) -> Vec<Figure> {
+    let shown = accounts.iter().filter(|account| !account.groups.is_empty());
     let figure = |account: &Account| {
         let id = trial.anchor(&account.part);
-        Figure::from_spec(id, account.title.clone(), reading(account), Ok(spec(trial, account)))
+        drawn(id, account.title.as_str(), reading(account), Ok(spec(trial, account)))
     };
-    drawn.map(figure).chain(refused(trial)).collect()
+    shown.map(figure).chain(refused(trial)).collect()
 }
 
 /// What the study requested and this host refused.
-fn refused(trial: &Trial<'_>) -> impl Iterator<Item = Result<Figure, Error>> {
+fn refused(trial: &Trial<'_>) -> impl Iterator<Item = Figure> {
     let of_cpus = ("cpu", "waiting-cpus", "Where the time of each group on the CPUs went");
     let of_disks = ("disks", "waiting-disks", "Where the requests of each group spent their time");
     // A study without disks requested nothing about them.
@@ -39,7 +38,7 @@ fn refused(trial: &Trial<'_>) -> impl Iterator<Item = Result<Figure, Error>> {
     };
     kinds.into_iter().filter_map(|(kind, part, title)| {
         let why = why_missing(trial, kind)?;
-        Some(Figure::from_spec(trial.anchor(part), title.to_owned(), String::new(), Err(why)))
+        Some(drawn(trial.anchor(part), title, "", Err(why)))
     })
 }
 

@@ -5,7 +5,8 @@ use assay_verdict::Verdict;
 
 use super::Style;
 use crate::ascii::ascii;
-use crate::text::paint::Paint;
+use crate::wording;
+use assay_escape::page::Paint;
 
 /// Style of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +69,7 @@ fn painted(paint: Paint, ink: Ink, text: &str) -> String {
         Ink::Plain => text.to_owned(),
         Ink::Bold => paint.bold(text),
         Ink::Faint => paint.faint(text),
-        Ink::Verdict(verdict) => paint.verdict(verdict, text),
+        Ink::Verdict(verdict) => paint.tone(wording::tone(verdict), text),
     }
 }
 

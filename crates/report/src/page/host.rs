@@ -1,66 +1,52 @@
 //! The machine, as far as relevant for the measurements.
 
+use assay_escape::page::{Part, Rows, Section};
 use assay_facts::{Available, Disk, HostFacts, Layout, memory_access};
-use minijinja::Value as Markup;
-use serde::Serialize;
 
-use super::{Fact, topology};
+use super::topology;
 
 /// The machine.
-#[derive(Serialize)]
-pub(crate) struct Host {
-    facts: Vec<Fact>,
-    /// Picture of CPUs, caches and memory.
-    picture: Option<Markup>,
-    /// Why there is no picture.
-    no_picture: String,
-    disks: Vec<DiskRow>,
-    tools: Vec<Fact>,
+pub(crate) fn section(host: &HostFacts) -> Section {
+    let section = Section::new("host", "The machine", |page| {
+        page.on_page(|page| {
+            page.facts(facts(host));
+            match topology::picture(host) {
+                Ok(picture) => page.0.push(Part::Markup(picture)),
+                Err(why) => page.missing(&why),
+            }
+            if !host.disks.is_empty() {
+                page.table(disks(&host.disks));
+            }
+            if !host.tools.is_empty() {
+                let tools =
+                    host.tools.iter().map(|(name, tool)| (name.as_str(), available(&tool.found)));
+                page.fold("Programs", false, |page| page.facts(tools));
+            }
+        });
+    });
+    section.listed("Machine")
 }
 
-#[derive(Serialize)]
-struct DiskRow {
-    name: String,
-    model: String,
-    size: String,
-    scheduler: String,
-    rotational: &'static str,
-}
-
-impl Host {
-    pub(crate) fn new(host: &HostFacts) -> Self {
-        let tools = host.tools.iter().map(|(name, tool)| Fact::new(name, available(&tool.found)));
-        let picture = topology::picture(host);
-        Self {
-            facts: facts(host),
-            no_picture: picture.as_ref().err().cloned().unwrap_or_default(),
-            picture: picture.ok(),
-            disks: host.disks.iter().map(disk).collect(),
-            tools: tools.collect(),
-        }
-    }
-}
-
-fn facts(host: &HostFacts) -> Vec<Fact> {
+fn facts(host: &HostFacts) -> Vec<(&'static str, String)> {
     let machine = host.virtual_machine.as_ref().map_or_else(
         || "no hypervisor was recognised".to_owned(),
         |hypervisor| format!("virtual, under {hypervisor}"),
     );
     vec![
-        Fact::new("Host", host.host_name.clone()),
-        Fact::new("Kernel", format!("{} ({})", host.kernel, host.architecture)),
-        Fact::new("Distribution", host.distribution.clone()),
-        Fact::new("Machine", machine),
-        Fact::new("Processor", host.cpus.model.clone()),
-        Fact::new("CPUs", cpus(host)),
-        Fact::new("Memory", gibibytes(host.memory.get())),
-        Fact::new("Swap", gibibytes(host.swap.get())),
-        Fact::new("NUMA nodes", host.nodes.len().to_string()),
-        Fact::new("Bandwidth of nodes", bandwidths(host)),
-        Fact::new("Caches", caches(host)),
-        Fact::new("Control groups", layout(host)),
-        Fact::new("I/O schedulers", host.schedulers.join(", ")),
-        Fact::new("Pressure information", pressure(&host.pressure)),
+        ("Host", host.host_name.clone()),
+        ("Kernel", format!("{} ({})", host.kernel, host.architecture)),
+        ("Distribution", host.distribution.clone()),
+        ("Machine", machine),
+        ("Processor", host.cpus.model.clone()),
+        ("CPUs", cpus(host)),
+        ("Memory", gibibytes(host.memory.get())),
+        ("Swap", gibibytes(host.swap.get())),
+        ("NUMA nodes", host.nodes.len().to_string()),
+        ("Bandwidth of nodes", bandwidths(host)),
+        ("Caches", caches(host)),
+        ("Control groups", layout(host)),
+        ("I/O schedulers", host.schedulers.join(", ")),
+        ("Pressure information", pressure(&host.pressure)),
     ]
 }
 
@@ -131,17 +117,20 @@ fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
-fn disk(disk: &Disk) -> DiskRow {
-    let scheduler = disk.scheduler.as_ref().map(|s| s.active.clone());
-    DiskRow {
-        name: disk.name.clone(),
-        model: disk.model.clone().unwrap_or_else(|| "not available: sysfs names none".to_owned()),
-        size: gibibytes(disk.size.get()),
-        scheduler: scheduler.unwrap_or_else(|| "not available: no request queue".to_owned()),
-        rotational: match disk.rotational {
+fn disks(disks: &[Disk]) -> Rows<'_, Disk> {
+    let missing = |text: Option<&String>, why: &str| {
+        text.cloned().unwrap_or_else(|| format!("not available: {why}"))
+    };
+    Rows::new(disks)
+        .left("disk", 0, |disk| format!("`{}`", disk.name))
+        .left("model", 0, move |disk| missing(disk.model.as_ref(), "sysfs names none"))
+        .right("size", 0, |disk| gibibytes(disk.size.get()))
+        .left("scheduler", 0, move |disk| {
+            missing(disk.scheduler.as_ref().map(|scheduler| &scheduler.active), "no request queue")
+        })
+        .left("rotational", 0, |disk| match disk.rotational {
             Some(true) => "yes",
             Some(false) => "no",
             None => "not known",
-        },
-    }
+        })
 }

@@ -1,190 +1,166 @@
-//! The table of promised and observed values of each group.
+//! Promised and observed values of each group, or of all groups of a weight.
 
 use std::collections::BTreeMap;
 
+use assay_escape::page::{PAGE, Parts, Rows};
 use assay_verdict::{GroupJudgement, PromiseJudgement};
-use serde::Serialize;
 
 use crate::number::{self, NONE, Unit};
 use crate::subjects::{self, MAX_SINGLE_GROUPS};
 use crate::trial::Trial;
 use crate::{means, wording};
 
-/// The shares of one promise.
-#[derive(Serialize)]
-pub(super) struct Shares {
-    /// Headings with units, in the order of a row's cells.
-    headings: Vec<String>,
-    rows: Vec<Row>,
-    /// One row per weight if there are many groups.
-    classes: Vec<ClassRow>,
-    /// Whether the rows of single groups are collapsed.
-    folded: bool,
-    /// Why there are no rows.
-    not_available: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    cells: Vec<String>,
-    verdict: &'static str,
-    mark: &'static str,
-}
-
-/// All groups of one weight.
-#[derive(Serialize)]
-struct ClassRow {
-    weight: String,
-    groups: usize,
-    promised: String,
-    share: String,
-    worst: String,
-    worst_group: String,
-    tally: String,
-}
-
-impl Shares {
-    pub(super) fn new(trial: &Trial<'_>, promise: &PromiseJudgement) -> Self {
-        let groups = subjects::ordered(promise);
-        let columns = Columns::new(trial, promise, &groups);
-        let folded = groups.len() > MAX_SINGLE_GROUPS;
-        Self {
-            headings: columns.headings(promise),
-            rows: groups.iter().map(|group| columns.row(group)).collect(),
-            classes: if folded { classes(promise, &groups, &columns) } else { vec![] },
-            folded,
-            not_available: groups.is_empty().then(|| wording::sentence(&promise.reason)),
+/// The groups of a promise on a page: all of them, below one row for each weight if there are many.
+pub(super) fn all(trial: &Trial<'_>, promise: &PromiseJudgement, page: &mut Parts) {
+    let (groups, scale) = (subjects::ordered(promise), Scale::new(promise));
+    let rates = |source: &str, columns: &[&str], if_any: bool| {
+        Some(means::mean_rates(trial, source, columns)).filter(|rates| if_any && !rates.is_empty())
+    };
+    let ios = rates("io", &["read_ios", "write_ios"], promise.measure == "io.bytes");
+    let cpu = rates("cpu", &["usage_ns"], promise.measure != "cpu.time");
+    let more = More { ios, cpu };
+    match groups.len() {
+        0 => page.missing(&wording::sentence(&promise.reason)),
+        1..=MAX_SINGLE_GROUPS => page.table(scale.table(promise, &groups, &more)),
+        all => {
+            page.table(
+                scale.classes(
+                    promise,
+                    &groups.chunk_by(|a, b| a.knob == b.knob).collect::<Vec<_>>(),
+                ),
+            );
+            page.fold(format!("All {all} groups"), false, |page| {
+                page.table(scale.table(promise, &groups, &more));
+            });
         }
     }
 }
 
-/// Number formats for the shares (or rates) of one promise.
-struct Columns {
+/// The groups of a promise on a terminal: all, or the worst ones and one line for each weight.
+pub(super) fn brief(promise: &PromiseJudgement, page: &mut Parts) {
+    let (groups, scale) = (subjects::ordered(promise), Scale::new(promise));
+    let none = More::default();
+    match groups.len() {
+        0 => {}
+        1..=MAX_SINGLE_GROUPS => page.table(scale.table(promise, &groups, &none)),
+        all => {
+            let mut worst = groups.clone();
+            worst.sort_by(|a, b| {
+                subjects::violation(promise, b).total_cmp(&subjects::violation(promise, a))
+            });
+            worst.truncate(MAX_SINGLE_GROUPS);
+            let caption =
+                format!("the {MAX_SINGLE_GROUPS} groups with the largest errors, of {all}:");
+            page.table(scale.table(promise, &worst, &none).caption(caption));
+            let classes: Vec<_> = groups.chunk_by(|a, b| a.knob == b.knob).collect();
+            page.table(scale.classes(promise, &classes).caption("all groups by weight:"));
+        }
+    }
+}
+
+/// Rates that are shown beside those of the promise, by group.
+#[derive(Default)]
+struct More {
+    ios: Option<BTreeMap<String, f64>>,
+    cpu: Option<BTreeMap<String, f64>>,
+}
+
+/// Number formats of one promise: a share as percentage, or a rate in the unit of the column.
+struct Scale {
     is_share: bool,
     decimals: usize,
     rate: Unit,
-    ios: Option<(Unit, BTreeMap<String, f64>)>,
-    cpu: Option<BTreeMap<String, f64>>,
-    has_knob: bool,
+    /// Unit of promised and observed values.
+    unit: &'static str,
+    /// The observed quantity in one word; a workload metric need not be a rate.
+    word: &'static str,
 }
 
-impl Columns {
-    fn new(trial: &Trial<'_>, promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Self {
-        let highest = |of: fn(&GroupJudgement) -> f64| {
-            groups.iter().map(|group| of(group)).fold(0.0, f64::max)
-        };
-        let rate = Unit::for_rate(&promise.measure, highest(|group| group.rate));
+impl Scale {
+    fn new(promise: &PromiseJudgement) -> Self {
+        let groups = &promise.groups;
         let smallest = groups.iter().map(|g| g.expected_share).fold(f64::INFINITY, f64::min);
-        let ios = (promise.measure == "io.bytes")
-            .then(|| means::mean_rates(trial, "io", &["read_ios", "write_ios"]))
-            .filter(|rates| !rates.is_empty())
-            .map(|rates| {
-                let highest = groups.iter().filter_map(|g| rates.get(&g.name)).copied();
-                (Unit::for_rate("io.ios", highest.fold(0.0, f64::max)), rates)
-            });
-        let cpu = means::mean_rates(trial, "cpu", &["usage_ns"]);
+        let highest = groups.iter().map(|group| group.rate).fold(0.0, f64::max);
+        let is_share = wording::is_about_shares(promise);
+        let rate = Unit::for_rate(&promise.measure, highest);
         Self {
-            is_share: wording::is_about_shares(promise),
+            is_share,
             decimals: number::percent_decimals(smallest),
             rate,
-            ios,
-            cpu: (!cpu.is_empty() && promise.measure != "cpu.time").then_some(cpu),
-            // The knob of a limit is already the column of promised values.
-            has_knob: wording::is_about_shares(promise)
-                && groups.iter().any(|group| group.knob.is_some()),
+            unit: if is_share { "%" } else { rate.label },
+            word: match (is_share, wording::is_metric(&promise.measure)) {
+                (true, _) => "share",
+                (false, true) => "value",
+                (false, false) => "rate",
+            },
         }
     }
 
-    fn headings(&self, promise: &PromiseJudgement) -> Vec<String> {
-        let unit = if self.is_share { "%" } else { self.rate.label };
-        let headed = |word: &str| match unit {
-            "" => word.to_owned(),
-            unit => format!("{word}, {unit}"),
-        };
-        let mut headings = Vec::new();
-        if self.has_knob {
-            headings.push(promise.to.clone().unwrap_or_else(|| "knob".to_owned()));
-        }
-        headings.push(headed("Promised"));
-        headings.push(headed(match wording::is_metric(&promise.measure) {
-            true => "Value",
-            false if self.is_share => "Share",
-            false => "Rate",
-        }));
-        headings.push(headed("Bounds"));
-        headings.push("Error, %".to_owned());
-        if self.is_share {
-            headings.push(format!("Rate, {}", self.rate.label));
-        }
-        if let Some((unit, _)) = &self.ios {
-            headings.push(format!("Requests, {}", unit.label));
-        }
-        if self.cpu.is_some() {
-            headings.push("CPU, %".to_owned());
-        }
-        headings
-    }
-
-    /// A share as percentage or a rate in the unit of the column.
-    fn value(&self, value: f64) -> String {
+    fn number(&self, value: f64) -> String {
         if self.is_share { number::percent(value, self.decimals) } else { self.rate.number(value) }
     }
 
-    fn row(&self, group: &GroupJudgement) -> Row {
-        let mut cells = Vec::new();
-        if self.has_knob {
-            cells.push(number::or_none(group.knob, number::plain));
+    fn table<'g>(
+        &self,
+        promise: &PromiseJudgement,
+        groups: &'g [&'g GroupJudgement],
+        more: &More,
+    ) -> Rows<'g, &'g GroupJudgement> {
+        let mut table = Rows::new(groups).left("group", 0, |g| g.name.clone());
+        // The knob of a limit is already the column of promised values.
+        if self.is_share && groups.iter().any(|group| group.knob.is_some()) {
+            let knob = promise.to.as_deref().unwrap_or("knob");
+            table = table.right(knob, 1, |g| number::or_none(g.knob, number::plain));
         }
-        cells.push(self.value(group.expected_share));
-        cells.push(self.value(group.share));
-        cells.push(match group.high.is_finite() {
-            true => format!("{} to {}", self.value(group.low), self.value(group.high)),
-            false => NONE.to_owned(),
-        });
-        cells.push(number::signed_percent(subjects::error(group)));
+        table = table
+            .right(("promised", self.unit), 0, |g| self.number(g.expected_share))
+            .right((self.word, self.unit), 0, |g| self.number(g.share))
+            .right("bounds", 3, |g| match g.high.is_finite() {
+                true => format!("{} .. {}", self.number(g.low), self.number(g.high)),
+                false => NONE.to_owned(),
+            })
+            .right(("error", "%"), 2, |g| number::signed_percent(subjects::error(g)));
         if self.is_share {
-            cells.push(self.rate.number(group.rate));
+            table = table.right(("", self.rate.label), 4, |g| self.rate.number(g.rate));
         }
-        if let Some((unit, rates)) = &self.ios {
-            let rate = rates.get(&group.name);
-            cells.push(number::or_none(rate, |rate| unit.number(*rate)));
+        if let Some(rates) = &more.ios {
+            let largest = groups.iter().filter_map(|g| rates.get(&g.name)).copied();
+            let unit = Unit::for_rate("io.ios", largest.fold(0.0, f64::max));
+            let rate = |g: &&GroupJudgement| {
+                number::or_none(rates.get(&g.name), |rate| unit.number(*rate))
+            };
+            table = table.right(("requests", unit.label), PAGE, rate);
         }
-        if let Some(rates) = &self.cpu {
-            let rate = rates.get(&group.name);
-            cells.push(number::or_none(rate, |ns| number::percent(ns / 1e9, 1)));
+        if let Some(rates) = &more.cpu {
+            let part = |g: &&GroupJudgement| {
+                number::or_none(rates.get(&g.name), |ns| number::percent(ns / 1e9, 1))
+            };
+            table = table.right(("CPU", "%"), PAGE, part);
         }
-        Row {
-            name: group.name.clone(),
-            cells,
-            verdict: wording::verdict(group.verdict),
-            mark: wording::mark(group.verdict),
-        }
+        table.left("verdict", 0, |g| wording::tag(g.verdict))
     }
-}
 
-/// Groups are already sorted by weight.
-fn classes(
-    promise: &PromiseJudgement,
-    groups: &[&GroupJudgement],
-    columns: &Columns,
-) -> Vec<ClassRow> {
-    groups
-        .chunk_by(|a, b| a.knob == b.knob)
-        .map(|class| {
-            let sum = |of: fn(&GroupJudgement) -> f64| class.iter().map(|group| of(group)).sum();
-            let worst = subjects::worst(promise, class);
-            ClassRow {
-                weight: number::or_none(class[0].knob, number::plain),
-                groups: class.len(),
-                promised: columns.value(sum(|group| group.expected_share)),
-                share: columns.value(sum(|group| group.share)),
-                worst: worst.map_or_else(String::new, |group| {
-                    number::signed_percent(subjects::error(group))
-                }),
-                worst_group: worst.map_or_else(String::new, |group| group.name.clone()),
-                tally: wording::tally(class),
-            }
-        })
-        .collect()
+    /// A row for each weight.
+    fn classes<'c>(
+        &self,
+        promise: &PromiseJudgement,
+        classes: &'c [&'c [&'c GroupJudgement]],
+    ) -> Rows<'c, &'c [&'c GroupJudgement]> {
+        let sum = |class: &[&GroupJudgement], of: fn(&GroupJudgement) -> f64| {
+            self.number(class.iter().map(|group| of(group)).sum())
+        };
+        let worst = |class: &[&GroupJudgement], text: fn(&GroupJudgement) -> String| {
+            subjects::worst(promise, class).map_or_else(String::new, text)
+        };
+        Rows::new(classes)
+            .right("weight", 0, |class| number::or_none(class[0].knob, number::plain))
+            .right("groups", 1, |class| class.len().to_string())
+            .right(("promised", self.unit), 0, |class| sum(class, |group| group.expected_share))
+            .right((self.word, self.unit), 0, |class| sum(class, |group| group.share))
+            .right(("worst error", "%"), 0, |class| {
+                worst(class, |group| number::signed_percent(subjects::error(group)))
+            })
+            .left("of group", PAGE, |class| worst(class, |group| group.name.clone()))
+            .left("verdicts", 2, |class| wording::tally(class))
+    }
 }

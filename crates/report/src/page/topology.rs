@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use assay_escape::html;
 use assay_facts::{Cluster, HostFacts, NodeParts, memory_access, topology};
-use minijinja::Value as Markup;
 
 /// Width of the picture; the page scales it.
 const WIDTH: usize = 720;
@@ -20,7 +19,7 @@ const LINE: usize = 18;
 const MAX_CPUS: usize = 512;
 
 /// The picture, or the reason why there is none.
-pub(super) fn picture(host: &HostFacts) -> Result<Markup, String> {
+pub(super) fn picture(host: &HostFacts) -> Result<String, String> {
     let nodes = topology(host);
     let cpus: usize = nodes.iter().flat_map(|node| &node.clusters).map(cpus_of).sum();
     if cpus == 0 {
@@ -37,7 +36,7 @@ pub(super) fn picture(host: &HostFacts) -> Result<Markup, String> {
         drawing.distances(&nodes);
     }
     let about = description(&nodes);
-    Ok(Markup::from_safe_string(format!(
+    Ok(format!(
         "<svg class=\"topology\" role=\"img\" aria-labelledby=\"topology-title topology-about\" \
          viewBox=\"0 0 {WIDTH} {}\">\
          <title id=\"topology-title\">CPUs, caches and memory of this machine</title>\
@@ -45,7 +44,7 @@ pub(super) fn picture(host: &HostFacts) -> Result<Markup, String> {
         drawing.y,
         html(&about),
         drawing.svg
-    )))
+    ))
 }
 
 fn cpus_of(cluster: &Cluster<'_>) -> usize {

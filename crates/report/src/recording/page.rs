@@ -1,83 +1,100 @@
 //! The page of a recording.
 
-use serde::Serialize;
+use assay_escape::page::{Page, Parts, Rows, Section};
 
 use super::Recorded;
-use super::section::Section;
-use crate::error::Error;
-use crate::figure::{self, Figure};
+use crate::figure;
 use crate::number;
-use crate::page::{Code, Cost, Fact, Host, filled, origin};
+use crate::page::{again, cost, host};
 
-/// Data of the page.
-#[derive(Serialize)]
-struct Page<'a> {
-    title: &'a str,
-    started_at: &'a str,
-    about: Vec<Fact>,
-    sections: Vec<Section>,
-    figures: Vec<Figure>,
-    sources: Vec<Source>,
-    lacking: Vec<Fact>,
-    host: Host,
-    cost: Cost,
-    origin: Vec<Fact>,
-    code: Code,
-}
-
-/// Account of one source.
-#[derive(Serialize)]
-struct Source {
-    name: String,
-    period: String,
-    rounds: u64,
-    rows: u64,
-    cpu_us: String,
-}
-
-pub(super) fn render(recorded: &Recorded<'_>) -> Result<String, Error> {
+pub(super) fn page(recorded: &Recorded<'_>) -> Page {
     let manifest = recorded.manifest;
-    let sampler = &recorded.repeat.sampler;
-    let sources = sampler.sources.iter().map(|(name, source)| Source {
-        name: name.clone(),
-        period: number::plain(source.period_s),
-        rounds: source.rounds,
-        rows: source.rows,
-        cpu_us: number::fixed(source.cpu_s * 1e6 / source.rounds.max(1) as f64, 1),
+    let numbers = recorded.sections().into_iter().enumerate().map(|(index, one)| {
+        let id = format!("numbers-{}", one.id);
+        let section = Section::new(id, one.title, |page| {
+            match &one.not_available {
+                Some(why) => page.missing(why),
+                None => page.facts(one.rows.into_iter().map(|row| (row.label, row.shown))),
+            }
+            page.list(one.lines);
+        });
+        Section { listed: (index == 0).then(|| "Numbers".to_owned()), ..section }
     });
-    let lacking = recorded.repeat.not_available.iter().map(|(name, why)| Fact::new(name, why));
-    let page = Page {
-        title: &manifest.title,
-        started_at: &manifest.started_at,
-        about: about(recorded),
-        sections: recorded.sections(),
-        figures: figure::recorded(&recorded.trial)?,
-        sources: sources.collect(),
-        lacking: lacking.collect(),
-        host: Host::new(&manifest.host),
-        cost: Cost::new(std::slice::from_ref(&recorded.trial)),
-        origin: origin(manifest),
-        code: Code::for_figures(),
-    };
-    filled("recording.html", page)
+    let over_time = Section::new("figures", "Over time", |page| {
+        page.figures(figure::recorded(&recorded.trial))
+    });
+    let first = [over_time].into_iter().chain(numbers);
+    let last = [
+        sources(recorded),
+        host::section(&manifest.host),
+        cost::section(std::slice::from_ref(&recorded.trial)),
+        again(
+            manifest,
+            "This page belongs to the run folder, next to the samples. In that folder, `assay report .` writes it again.",
+        ),
+    ];
+    Page {
+        title: manifest.title.clone(),
+        kicker: vec!["assay sample".to_owned(), manifest.started_at.clone()],
+        heading: manifest.title.clone(),
+        question: Some("A recording without a study: no promises, no verdict.".to_owned()),
+        verdict: None,
+        head: Parts::of(|page| page.facts(about(recorded))),
+        sections: first.chain(last).collect(),
+    }
 }
 
-fn about(recorded: &Recorded<'_>) -> Vec<Fact> {
+fn about(recorded: &Recorded<'_>) -> Vec<(&'static str, String)> {
     let sampler = &recorded.repeat.sampler;
     let mut facts = vec![
-        Fact::new("Recorded", number::seconds(recorded.seconds())),
-        Fact::new("Rounds", format!("{}, {} missed", sampler.rounds, sampler.missed)),
-        Fact::new("Interval", format!("{} ms", number::fixed(sampler.interval_s * 1e3, 0))),
+        ("Recorded", number::seconds(recorded.seconds())),
+        ("Rounds", format!("{}, {} missed", sampler.rounds, sampler.missed)),
+        ("Interval", format!("{} ms", number::fixed(sampler.interval_s * 1e3, 0))),
     ];
     if sampler.wall_s > 0.0 {
         let part = number::percent(sampler.cpu_s / sampler.wall_s, 2);
-        facts.push(Fact::new("Cost of sampling", format!("{part} % of one CPU")));
+        facts.push(("Cost of sampling", format!("{part} % of one CPU")));
     }
     if let Some(recording) = &recorded.manifest.recording {
-        facts.push(Fact::new("Followed", format!("{} {}", recording.kind, recording.of)));
-        if let Some(ended) = &recording.ended {
-            facts.push(Fact::new("Ended", ended.clone()));
-        }
+        facts.push(("Followed", format!("{} {}", recording.kind, recording.of)));
+        facts.extend(recording.ended.clone().map(|ended| ("Ended", ended)));
     }
     facts
+}
+
+/// What each source read, and which had nothing to read.
+fn sources(recorded: &Recorded<'_>) -> Section {
+    let sources: Vec<_> = recorded.repeat.sampler.sources.iter().collect();
+    let lacking: Vec<_> = recorded.repeat.not_available.iter().collect();
+    Section::new("sources", "Sources", |page| {
+        page.on_page(|page| {
+            page.table(
+                Rows::new(&sources)
+                    .left("source", 0, |(name, _)| format!("`{name}`"))
+                    .right(("every", "s"), 0, |(_, source)| number::plain(source.period_s))
+                    .right("reads", 0, |(_, source)| source.rounds.to_string())
+                    .right("rows", 0, |(_, source)| source.rows.to_string())
+                    .right(("CPU per read", "us"), 0, |(_, source)| {
+                        number::fixed(source.cpu_s * 1e6 / source.rounds.max(1) as f64, 1)
+                    }),
+            );
+            if !lacking.is_empty() {
+                let summary =
+                    format!("Not available on this machine, or not requested: {}", lacking.len());
+                page.fold(summary, true, |page| {
+                    let table =
+                        Rows::new(&lacking).left("what", 0, |(name, _)| format!("`{name}`"));
+                    page.table(table.prose("why", |(_, why)| (*why).clone()));
+                });
+            }
+        });
+        // Missing single columns are in the page and in the JSON document.
+        let whole =
+            lacking.iter().filter(|(name, _)| !name.contains('.') || name.starts_with("threads."));
+        page.on_terminal(|page| {
+            for (name, why) in whole {
+                page.text(format!("{name}: not available: {why}"));
+            }
+        });
+    })
 }

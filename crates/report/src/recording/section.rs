@@ -8,7 +8,7 @@ use super::Recorded;
 use crate::number;
 
 /// One number with its name.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     /// Machine-readable name.
     id: String,
@@ -21,7 +21,7 @@ pub(super) struct Row {
 }
 
 /// A group of related numbers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Section {
     /// Machine-readable name.
     pub(super) id: &'static str,

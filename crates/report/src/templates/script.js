@@ -86,7 +86,7 @@
     return true;
   }
 
-  function scopeOf(place) { return place.closest("section.trial") || place.closest("main"); }
+  function scopeOf(place) { return place.closest("section"); }
 
   function show(place) {
     var span = scopeOf(place).span;

@@ -8,7 +8,7 @@ use crate::fixture::Run;
 use crate::{cases, tuning};
 
 fn html(run: &Run) -> String {
-    assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
+    assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
 }
 
 /// The page in Chromium; `None` (and counted as skipped) without it.
@@ -85,7 +85,7 @@ pub(crate) fn recording() -> String {
 
 #[test]
 fn fleet_page_draws_every_figure_offline_without_console_messages() {
-    let page = assay_report::fleet_html(&cases::fleet()).unwrap();
+    let page = assay_report::fleet_html(&cases::fleet());
     let Some(page_in_browser) = opened(&page, "the page of a fleet", "", 1400) else { return };
     let figures = figures(&page_in_browser.dom);
     assert_eq!(figures.len(), 2, "one for each trial");

@@ -38,7 +38,6 @@ pub(crate) fn index() -> String {
         entry("ccc", State::Unfinished, None),
         entry("dddd", unreadable, None),
     ])
-    .unwrap()
 }
 
 pub(crate) fn comparison() -> String {
@@ -48,7 +47,7 @@ pub(crate) fn comparison() -> String {
         Side { name, manifest: &run.manifest, samples: &run.samples }
     };
     let compared = compare_runs(&side("first", &a), &side("second", &b), &Terms::default());
-    assay_report::comparison_html(&compared).unwrap()
+    assay_report::comparison_html(&compared)
 }
 
 /// A page after its scripts have run; `None` (and counted as skipped) without a browser.

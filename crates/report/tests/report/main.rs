@@ -1,8 +1,6 @@
 //! Tests of reports of synthetic runs through the public interface.
 
 #[cfg(test)]
-mod audits;
-#[cfg(test)]
 mod browser;
 mod cases;
 mod fixture;

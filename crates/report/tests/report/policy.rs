@@ -8,7 +8,7 @@ use crate::{cases, index, tuning};
 
 fn kept() -> String {
     let run = cases::kept();
-    assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
+    assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
 }
 
 /// Every kind of page that Assay writes.
@@ -17,7 +17,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("report", kept()),
         ("tuning", tuning::full_page()),
         ("recording", recording()),
-        ("fleet", assay_report::fleet_html(&cases::fleet()).unwrap()),
+        ("fleet", assay_report::fleet_html(&cases::fleet())),
         ("comparison", index::comparison()),
         ("list of runs", index::index()),
     ]
@@ -158,7 +158,7 @@ fn names_that_need_csv_quoting_are_drawn_unchanged() {
         }
     }
     run.manifest.trials[0].groups[0].name = name.to_owned();
-    let page = assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap();
+    let page = assay_report::html(&run.manifest, &run.judgement, &run.samples, None);
     let Some(opened_page) = opened(&page, "names_that_csv", "", 1400) else { return };
     let over_time = figures(&opened_page.dom);
     let of_rates = over_time.iter().find(|(id, _)| *id == "trial-1-bandwidth-over-time").unwrap();

@@ -7,7 +7,7 @@ use crate::cases;
 use crate::fixture::Run;
 
 fn html(run: &Run) -> String {
-    assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
+    assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
 }
 
 fn text(run: &Run) -> String {
@@ -42,7 +42,7 @@ fn page_shows_sampler_affinity_wakeups_and_cost_per_source() {
     let cost = cost.split("</section>").next().unwrap();
     for part in [
         "<caption>Sampling",
-        "CPU 3; &#x2f;sys&#x2f;fs&#x2f;cgroup&#x2f;cpu&#x2f;x&#x2f;observer",
+        "CPU 3; /sys/fs/cgroup/cpu/x/observer",
         "no dedicated CPU: every CPU belongs to a measured group; no dedicated group",
         "<td class=\"n\">4</td><td class=\"n\">2.1</td><td class=\"n\">215</td>",
         "<code>io</code></th><td class=\"n\">200</td><td class=\"n\">800</td>",

@@ -60,7 +60,7 @@ fn with(cpu: &Value, disks: &Value) -> Run {
 }
 
 fn page(run: &Run) -> String {
-    assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
+    assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
 }
 
 fn text(run: &Run) -> String {

@@ -47,7 +47,7 @@ fn every_tree_gives_exactly_its_findings() {
         let surplus: Vec<&String> = found.difference(&tree.expected).collect();
         if !missing.is_empty() || !surplus.is_empty() {
             wrong += &format!("{}: missing {missing:#?}, surplus {surplus:#?}\n", path.display());
-            wrong += &assay_audit::text(&audit, true);
+            wrong += &assay_audit::audit_page(&audit, true).unwrapped();
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -111,7 +111,7 @@ fn a_finding_names_the_container_as_its_user_does() {
     let file = tree.folder.path().join("host.json");
     write_snapshot(&file, &snapshot).unwrap();
     fs::remove_dir_all(tree.folder.path().join("var")).unwrap();
-    let page = assay_audit::text(&audit(&read_snapshot(&file).unwrap()), false);
+    let page = assay_audit::audit_page(&audit(&read_snapshot(&file).unwrap()), false).unwrapped();
     let line =
         "A-STACKED  container web (docker 11aa11aa11aa)  /system.slice/docker-11aa11aa11aa.scope";
     assert!(page.contains(line), "{page}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_audit::{Audit, Snapshot};
 use assay_contention::Contention;
 use assay_kernel::{Root, signal};
-use assay_session::{Code, Error, audit_code, watch_audit, write_audit_report};
+use assay_session::{Code, Error, audit_code, watch_audit};
 use serde::Serialize;
 
 use super::{AuditArguments, FailOn};
@@ -28,15 +28,19 @@ pub(super) fn run(
 ) -> Result<Code, Error> {
     signal::note_interruptions();
     let contended = watch_audit(&Root::real(), settings, length)?;
+    let page = |all| {
+        let mut page = assay_audit::audit_page(audit, all);
+        page.sections.extend(assay_contention::sections(&contended, all));
+        page
+    };
     if arguments.json {
         output::json(&Watched { audit, contended: &contended })?;
     } else {
-        let part = assay_contention::text(&contended, arguments.all);
-        output::data(&format!("{}{part}", assay_audit::text(audit, arguments.all)));
+        output::data(&page(arguments.all).unwrapped());
     }
     // What was seen is shown first: watching it again gives something else.
     if let Some(file) = &arguments.report {
-        write_audit_report(file, audit, Some(&contended))?;
+        output::page(file, &assay_report::page_html(&page(true)))?;
     }
     if signal::interrupted_by().is_some() {
         return Ok(Code::Interrupted);

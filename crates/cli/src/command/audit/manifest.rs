@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_audit::{Place, Snapshot, fulfilment, told_text};
-use assay_session::{Error, read_manifest, write_manifest_report};
+use assay_audit::{Place, Snapshot, fulfilment, told_page};
+use assay_session::{Error, read_manifest};
 use clap::Args;
+
+use crate::output;
 
 /// Arguments about a manifest.
 #[derive(Debug, Args)]
@@ -52,9 +54,9 @@ impl ManifestArguments {
         let fulfilment = fulfilment(&manifest, place.as_ref(), snapshot)
             .map_err(|why| Error::usage(format!("--manifest: {why}")))?;
         if let Some(file) = report {
-            write_manifest_report(file, &fulfilment)?;
+            output::page(file, &assay_report::page_html(&told_page(&fulfilment)))?;
         }
-        super::show(&fulfilment, as_json, told_text)?;
+        super::show(&fulfilment, as_json, told_page)?;
         Ok(fulfilment.differs())
     }
 }
