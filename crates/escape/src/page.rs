@@ -137,8 +137,6 @@ pub enum Part {
     OnTerminal(Parts),
     /// A promise, with what belongs to it.
     Box(Tone, Parts),
-    /// Markup of this program, in which everything is escaped already; a terminal does not show it.
-    Markup(String),
 }
 
 /// A figure, or the reason why there is none.

@@ -15,4 +15,4 @@ pub use available::Available;
 pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Layout, ONLY_ON_V1, UsedHierarchy};
 pub use disk::{Disk, Holder, Partition, Scheduler, find_disk};
 pub use machine::{Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool};
-pub use topology::{Cluster, NodeParts, memory_access, topology};
+pub use topology::{memory_access, topology_lines};

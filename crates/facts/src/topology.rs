@@ -6,7 +6,7 @@ use crate::{Cache, HostFacts, Node};
 
 /// A node with its clusters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodeParts<'f> {
+struct NodeParts<'f> {
     /// The node.
     pub node: &'f Node,
     /// Its cores grouped by the last-level cache that they share, in the order of their CPUs.
@@ -15,7 +15,7 @@ pub struct NodeParts<'f> {
 
 /// Cores that share a last-level cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cluster<'f> {
+struct Cluster<'f> {
     /// The cache; `None` if the kernel reports none for these cores.
     pub cache: Option<&'f Cache>,
     /// The cores, each with its CPUs; several CPUs are SMT siblings.
@@ -24,7 +24,7 @@ pub struct Cluster<'f> {
 
 /// The nodes of a host, each with its clusters.
 #[must_use]
-pub fn topology(host: &HostFacts) -> Vec<NodeParts<'_>> {
+fn topology(host: &HostFacts) -> Vec<NodeParts<'_>> {
     let last = host.caches.iter().map(|cache| cache.level).max();
     let last: Vec<&Cache> = host
         .caches
@@ -71,6 +71,51 @@ pub fn memory_access(node: &Node) -> Option<String> {
     });
     let texts: Vec<String> = texts.collect();
     (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+/// Each node with its caches and cores, and the distances between nodes.
+#[must_use]
+pub fn topology_lines(host: &HostFacts) -> Vec<String> {
+    let nodes = topology(host);
+    let mut lines = Vec::new();
+    for parts in &nodes {
+        lines_of(parts, &mut lines);
+    }
+    if nodes.len() < 2 {
+        return lines;
+    }
+    let names: Vec<String> = nodes.iter().map(|parts| format!("{:>6}", parts.node.id)).collect();
+    lines.push(format!("  distances{}", names.concat()));
+    for parts in &nodes {
+        let row = parts.node.distances.iter().map(|distance| format!("{distance:>6}"));
+        lines.push(format!("  {:>9}{}", parts.node.id, row.collect::<String>()));
+    }
+    lines
+}
+
+fn lines_of(parts: &NodeParts<'_>, lines: &mut Vec<String>) {
+    let node = parts.node;
+    let cpus = match node.cpus.is_empty() {
+        true => "no CPUs".to_owned(),
+        false => format!("CPUs {}", node.cpus),
+    };
+    let memory = node.memory.get() as f64 / f64::from(1 << 30);
+    let access = memory_access(node)
+        .unwrap_or_else(|| "not available: the firmware reports none (ACPI HMAT)".to_owned());
+    lines.push(format!("  node {}  {cpus}, {memory:.1} GiB; bandwidth {access}", node.id));
+    for cluster in &parts.clusters {
+        let cache = cluster.cache.map_or_else(
+            || "no known shared cache".to_owned(),
+            |cache| format!("L{} {}", cache.level, cache.size),
+        );
+        let cores: Vec<String> = cluster.cores.iter().map(ToString::to_string).collect();
+        let pairs = if cluster.cores.iter().any(|core| core.len() > 1) {
+            "cores of SMT siblings"
+        } else {
+            "cores"
+        };
+        lines.push(format!("          {cache}: {pairs} {}", cores.join(" | ")));
+    }
 }
 
 #[cfg(test)]

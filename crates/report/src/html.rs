@@ -141,7 +141,6 @@ fn part(part: &Part) -> String {
         Part::Box(tone, inside) => {
             format!("<div class=\"promise {}\">\n{}</div>\n", tone.class(), parts(inside))
         }
-        Part::Markup(markup) => format!("<div class=\"scroll\">{markup}</div>\n"),
     }
 }
 

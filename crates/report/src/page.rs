@@ -7,7 +7,6 @@ mod knobs;
 mod memory;
 mod picture;
 mod shares;
-mod topology;
 mod trial;
 mod workloads;
 

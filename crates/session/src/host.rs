@@ -3,7 +3,6 @@
 mod caches;
 mod knobs;
 mod known;
-mod topology;
 
 use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
 use assay_knob::KnobFact;
@@ -67,7 +66,7 @@ fn machine(facts: &HostFacts, lines: &mut Vec<String>) {
         cpus.model
     ));
     lines.extend(caches::lines(&facts.caches));
-    topology::lines(facts, lines);
+    lines.extend(assay_facts::topology_lines(facts));
     lines.push(format!(
         "  memory  {:.1} GiB, swap {:.1} GiB",
         facts.memory.get() as f64 / f64::from(1 << 30),

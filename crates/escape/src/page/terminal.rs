@@ -117,7 +117,7 @@ impl Part {
             Self::Code(text) => text.lines().map(|text| format!("  {}", line(text))).collect(),
             Self::Heading(_, text) => vec![String::new(), paint.bold(&line(text))],
             Self::Box(_, parts) | Self::OnTerminal(parts) => parts.lines(width, paint),
-            Self::Fold(..) | Self::OnPage(_) | Self::Figures(_) | Self::Markup(_) => Vec::new(),
+            Self::Fold(..) | Self::OnPage(_) | Self::Figures(_) => Vec::new(),
         }
     }
 }

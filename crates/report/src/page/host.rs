@@ -1,19 +1,14 @@
 //! The machine, as far as relevant for the measurements.
 
-use assay_escape::page::{Part, Rows, Section};
-use assay_facts::{Available, Disk, HostFacts, Layout, memory_access};
-
-use super::topology;
+use assay_escape::page::{Rows, Section};
+use assay_facts::{Available, Disk, HostFacts, Layout, memory_access, topology_lines};
 
 /// The machine.
 pub(crate) fn section(host: &HostFacts) -> Section {
     let section = Section::new("host", "The machine", |page| {
         page.on_page(|page| {
             page.facts(facts(host));
-            match topology::picture(host) {
-                Ok(picture) => page.0.push(Part::Markup(picture)),
-                Err(why) => page.missing(&why),
-            }
+            page.code(topology_lines(host).join("\n"));
             if !host.disks.is_empty() {
                 page.table(disks(&host.disks));
             }
