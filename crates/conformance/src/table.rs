@@ -1,5 +1,7 @@
 //! Cases and their results as text.
 
+use assay_escape::page;
+
 use crate::case::Case;
 use crate::document::{CaseRecord, Document};
 
@@ -72,25 +74,13 @@ fn details(case: &CaseRecord, width: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// Wraps `text` into indented lines of at most `width` columns.
+/// Adds a text of several lines, each wrapped and indented.
 fn wrap(text: &str, width: usize, lines: &mut Vec<String>) {
-    let available = width.max(40) - INDENT;
-    for part in text.lines() {
-        let mut line = String::new();
-        for word in part.split_whitespace() {
-            if !line.is_empty() && line.len() + 1 + word.len() > available {
-                lines.push(format!("{:INDENT$}{line}", ""));
-                line.clear();
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        if !line.is_empty() {
-            lines.push(format!("{:INDENT$}{line}", ""));
-        }
-    }
+    let indent = " ".repeat(INDENT);
+    let parts = text.lines().filter(|part| !part.trim().is_empty());
+    let wrapped =
+        |part: &str| page::wrap(&format!("{indent}{}", part.trim_start()), width.max(40), &indent);
+    lines.extend(parts.flat_map(wrapped));
 }
 
 #[cfg(test)]
