@@ -33,13 +33,13 @@ use assay_run_folder::Table;
 
 pub use across::sentence as comparison_words;
 pub use ascii::ascii;
-pub use compare_runs::{html as comparison_html, text as comparison_text};
 pub use explanation::render as explanation_text;
 pub use fleet::{hosts_text as fleet_hosts_text, html as fleet_html, text as fleet_text};
 pub use html::page as page_html;
 pub use index::{IndexEntry, parse_entries as index_entries, render as index_html};
 pub use iocost::render as iocost_text;
 pub use live::{Clock, InterimResult, Live, Position, Style, trial_line};
+pub use page::comparison::{html as comparison_html, text as comparison_text};
 pub use page::{html, judgement_text, text};
 pub use passport::render as passport_text;
 pub use recording::{

@@ -1,6 +1,8 @@
 //! The page of a run, and its text for a terminal.
 
+mod across;
 mod changes;
+pub(crate) mod comparison;
 pub(crate) mod cost;
 pub(crate) mod host;
 mod knobs;
@@ -8,6 +10,7 @@ mod memory;
 mod picture;
 mod shares;
 mod trial;
+mod waiting;
 mod workloads;
 
 use std::collections::BTreeSet;
@@ -21,7 +24,7 @@ use assay_intervention::Tuning;
 use assay_run_folder::Manifest;
 use assay_verdict::{Judgement, TrialJudgement};
 
-use crate::across::{self, Across};
+use crate::across::{self as promises_across, Across};
 use crate::html::{self, FIGURES};
 use crate::trial::{Trial, trials};
 use crate::{Samples, figure, tuning, wording};
@@ -156,14 +159,14 @@ pub(crate) fn restored(restored: Option<bool>) -> String {
 
 /// A line for each promise across trials and for each trial.
 fn lines(judgement: &Judgement, trials: &[Trial<'_>]) -> Vec<(Tag, Cell, String)> {
-    let promises = across::promises(&judgement.comparisons).into_iter();
+    let promises = promises_across::promises(&judgement.comparisons).into_iter();
     let across = promises.flat_map(|Across { number, judged }| {
         judged.iter().map(move |one| {
-            let (held, heading) = (across::held(one), across::heading(one));
+            let (held, heading) = (promises_across::held(one), promises_across::heading(one));
             let name = if held.is_empty() { heading } else { format!("{heading} ({held})") };
             (
                 wording::tag(one.verdict),
-                (name, across::anchor(number)),
+                (name, promises_across::anchor(number)),
                 wording::sentence(&one.reason),
             )
         })

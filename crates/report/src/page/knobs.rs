@@ -31,10 +31,10 @@ pub(super) fn section(trial: &Trial<'_>, page: &mut Parts) {
     for group in &trial.record.groups {
         for knob in &group.knobs {
             let read = read_back(trial, &group.name, knob);
-            let told = |knob: &KnobRecord| {
+            let said = |knob: &KnobRecord| {
                 [&knob.knob, &knob.asked, &knob.file, &knob.written].map(Clone::clone)
             };
-            match rows.iter_mut().find(|row| told(row.knob) == told(knob) && row.read == read) {
+            match rows.iter_mut().find(|row| said(row.knob) == said(knob) && row.read == read) {
                 Some(row) => row.groups.push(&group.name),
                 None => rows.push(Row { knob, read, groups: vec![&group.name] }),
             }

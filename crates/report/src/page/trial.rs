@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use assay_escape::page::{Part, Parts, Rows, Section, Tag, Tone};
 use assay_verdict::{Check, PromiseJudgement, TrialJudgement, Verdict};
 
-use super::{knobs, memory, shares, workloads};
+use super::{knobs, memory, shares, waiting, workloads};
 use crate::trial::Trial;
-use crate::{figure, number, waiting, wording};
+use crate::{figure, number, wording};
 
 /// The section of a page.
 pub(super) fn section(trial: &Trial<'_>) -> Section {

@@ -46,7 +46,7 @@ fn the_machine_is_shown_with_nodes_caches_and_distances() {
         "node 1  CPUs 1, 23.0 GiB; bandwidth",
         "reads 9000 MB/s",
         "L3 32 MiB: cores 1",
-        "     10    31\n",
+        "    10    31\n",
     ] {
         assert!(page.contains(part), "no `{part}` in {page}");
     }

@@ -1,0 +1,93 @@
+//! Promises across trials, and references.
+
+use assay_escape::page::{Part, Parts, Rows, Section};
+use assay_verdict::{ComparisonJudgement, Judgement, PairJudgement, ReferenceJudgement};
+
+use crate::across::{self, Across};
+use crate::{figure, number, wording};
+
+/// A section for each promise across trials, and one for all references.
+pub(super) fn sections(judgement: &Judgement) -> Vec<Section> {
+    let promises = across::promises(&judgement.comparisons).into_iter();
+    let mut sections: Vec<Section> =
+        promises.map(|promise| section(&promise, &judgement.references)).collect();
+    if !judgement.references.is_empty() {
+        sections.push(references(&judgement.references));
+    }
+    sections
+}
+
+fn section(promise: &Across<'_>, references: &[ReferenceJudgement]) -> Section {
+    let first = &promise.judged[0];
+    let worst = wording::worst(promise.judged.iter().map(|one| one.verdict));
+    Section::new(across::anchor(promise.number), across::heading(first), |page| {
+        page.styled("says", across::sentence(first));
+        page.figures(vec![figure::levels(promise, references)]);
+        promise.judged.iter().for_each(|one| judged(one, page));
+    })
+    .tagged(wording::tag(worst))
+}
+
+/// The judgement under one combination of the held factors.
+fn judged(one: &ComparisonJudgement, page: &mut Parts) {
+    let tag = wording::tag(one.verdict);
+    let inside = Parts::of(|page| {
+        let held = across::held(one);
+        if !held.is_empty() {
+            page.tagged("says", format!("held: {held}"), Some(tag.clone()));
+        }
+        page.styled("reason", wording::sentence(&one.reason));
+    });
+    page.0.push(Part::Box(tag.tone, inside));
+    let unit = across::unit(&one.measure, &one.levels);
+    page.table(
+        Rows::new(&one.levels)
+            .left("level", 0, |level| wording::factors(&level.factors))
+            .right(("mean", unit.label), 0, |level| {
+                number::or_none(level.value, |value| unit.number(value))
+            })
+            .right("interval", 2, |level| {
+                across::interval(level.low, level.high, |value| unit.number(value))
+            })
+            .right("repeats", 1, |level| level.repeats.to_string())
+            .missing(|level| level.not_available.clone()),
+    );
+    if !one.pairs.is_empty() {
+        page.table(
+            Rows::new(&one.pairs)
+                .left("pair", 0, |pair: &PairJudgement| {
+                    format!("{} / {}", across::level(&pair.of), across::level(&pair.to))
+                })
+                .right("ratio", 0, |pair| number::or_none(pair.ratio, number::three))
+                .right("interval", 1, |pair| across::interval(pair.low, pair.high, number::three))
+                .right("repeats", 2, |pair| pair.repeats.to_string())
+                .left("verdict", 0, |pair| wording::tag(pair.verdict)),
+        );
+    }
+    if let Some(needs) = wording::needs_repeats(one.needs_repeats) {
+        page.styled("needs", needs);
+    }
+}
+
+/// The published number, our value, the source.
+fn references(references: &[ReferenceJudgement]) -> Section {
+    Section::new("references", "References", |page| {
+        page.styled(
+            "reading",
+            "External numbers from another machine, another kernel and another time, shown for comparison and never \
+             judged.",
+        );
+        for reference in references {
+            let under = match across::under(reference) {
+                under if under.is_empty() => under,
+                under => format!(" ({under})"),
+            };
+            page.styled("says", format!("{}{under}", reference.what));
+            let theirs = format!("reference: {} {}", number::four(reference.value), reference.unit);
+            let ours = across::ours(reference).into_iter().map(|ours| format!("this run: {ours}"));
+            page.list(
+                [theirs].into_iter().chain(ours).chain([format!("source: {}", reference.source)]),
+            );
+        }
+    })
+}
