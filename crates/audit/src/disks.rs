@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
-use assay_facts::Available;
-use assay_knob::{device_lines, field};
+use assay_host::facts::Available;
+use assay_host::knob::{device_lines, field};
 
 use crate::finding::Reading;
 use crate::host::{COSTS, Host};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_facts::Available;
-use assay_facts::owner::Owner;
+use assay_host::facts::Available;
+use assay_host::facts::owner::Owner;
 use serde::Serialize;
 
 use crate::effective::{self, Effective};
@@ -146,7 +146,7 @@ impl Audit {
 
 #[cfg(test)]
 mod tests {
-    use assay_facts::owner::Claimant;
+    use assay_host::facts::owner::Claimant;
 
     use super::*;
     use crate::fake::Fake;

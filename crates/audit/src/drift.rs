@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use assay_facts::Available;
-use assay_facts::owner::Owner;
+use assay_host::facts::Available;
+use assay_host::facts::owner::Owner;
 use serde::Serialize;
 
 use crate::owner;
@@ -110,7 +110,8 @@ impl Drift {
                 }
                 // An older version did not read every file.
                 let is_new = |text: &str| {
-                    !read.contains(name) && assay_knob::is_of_new_group(name, text) == Some(true)
+                    !read.contains(name)
+                        && assay_host::knob::is_of_new_group(name, text) == Some(true)
                 };
                 let Some((from, to)) = changed(from, to) else { continue };
                 if !to.as_deref().is_some_and(is_new) {
@@ -156,7 +157,7 @@ fn of_host(since: &Snapshot, now: &Snapshot) -> Vec<Change> {
     if let (Some(from), Some(to)) = (&before.weight_mode, &after.weight_mode) {
         let is_known = [from, to].into_iter().all(|mode| mode.reason().is_none());
         let mode = changed(Some(from), Some(to)).filter(|_| is_known);
-        add(assay_knob::WEIGHT_MODE_FILE.to_owned(), mode);
+        add(assay_host::knob::WEIGHT_MODE_FILE.to_owned(), mode);
     }
     for file in host_settings() {
         let (from, to) = (before.files.get(file), after.files.get(file));

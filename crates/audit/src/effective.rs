@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::owner::Owner;
+use assay_host::facts::owner::Owner;
 use serde::Serialize;
 
 use crate::host::Host;

@@ -1,6 +1,6 @@
 //! What a rule says about a group.
 
-use assay_facts::owner::Owner;
+use assay_host::facts::owner::Owner;
 use serde::Serialize;
 
 /// How much it matters, most first.

@@ -10,8 +10,8 @@ mod subject;
 mod unit;
 mod wanted;
 
-use assay_facts::Available;
-use assay_facts::owner::Owner;
+use assay_host::facts::Available;
+use assay_host::facts::owner::Owner;
 use serde::Serialize;
 
 use crate::host::Host;

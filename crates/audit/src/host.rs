@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use assay_knob::{KernelVersion, device_lines, field};
+use assay_host::knob::{KernelVersion, device_lines, field};
 
 use crate::found::{Became, Found};
 use crate::owner::{Owned, owned};

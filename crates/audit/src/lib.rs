@@ -29,6 +29,8 @@ mod watched;
 mod worth;
 mod yaml;
 
+pub mod contention;
+
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

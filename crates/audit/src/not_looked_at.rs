@@ -1,6 +1,6 @@
 //! What could not be looked at, and why.
 
-use assay_facts::Available;
+use assay_host::facts::Available;
 
 use crate::host::Host;
 use crate::snapshot::{Group, Hierarchy};

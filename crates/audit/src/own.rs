@@ -1,7 +1,7 @@
 //! The groups of the process that took the snapshot: what one sees from inside a container, a job or a pod.
 
-use assay_facts::Available;
-use assay_facts::owner::Owner;
+use assay_host::facts::Available;
+use assay_host::facts::owner::Owner;
 use serde::Serialize;
 
 use crate::document::audit;

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use assay_facts::owner::{Claimant, Container, Delegated, Owner, Pod, Ranks, claimant, owner_in};
+use assay_host::facts::owner::{
+    Claimant, Container, Delegated, Owner, Pod, Ranks, claimant, owner_in,
+};
 
 use crate::snapshot::Snapshot;
 use crate::tree::Tree;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use assay_escape::page::{Page, Parts, Rows, Section, Table};
-use assay_facts::Available;
-use assay_facts::owner::Owner;
+use assay_host::facts::Available;
+use assay_host::facts::owner::Owner;
+use assay_sys::escape::page::{Page, Parts, Rows, Section, Table};
 
 use crate::document::Audit;
 use crate::drift::{Change, Drift};
@@ -381,7 +381,7 @@ pub fn change(change: &Change) -> String {
         text.as_ref().map_or_else(|| "(no such file)".to_owned(), |text| one_line(text))
     };
     let line = format!("{place}  {} -> {}", value(&change.from), value(&change.to));
-    assay_escape::line(&line).into_owned()
+    assay_sys::escape::line(&line).into_owned()
 }
 
 /// All that is known about a rule.

@@ -3,7 +3,7 @@
 //!
 //! Here against the rest of the machine: the root of reclaim is the top of the hierarchy.
 
-use assay_knob::{Limit, limit};
+use assay_host::knob::{Limit, limit};
 
 use crate::host::Host;
 use crate::tree::{Node, Tree};

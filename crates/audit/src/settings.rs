@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use assay_facts::owner;
-use assay_knob::{is_of_new_group, settings, weight};
+use assay_host::facts::owner;
+use assay_host::knob::{is_of_new_group, settings, weight};
 
 use crate::conversion::systemd;
 use crate::tree::Node;

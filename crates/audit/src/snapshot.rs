@@ -7,8 +7,8 @@ mod parse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_facts::Available;
-use assay_facts::owner::Claimant;
+use assay_host::facts::Available;
+use assay_host::facts::owner::Claimant;
 use serde::{Deserialize, Serialize};
 
 pub use managers::{
@@ -98,7 +98,7 @@ pub struct Machine {
     /// not tell, or cannot be read, is absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub signs: BTreeMap<String, bool>,
-    /// By which law weights of CPU divide (`assay_knob::WeightMode`); absent in snapshots of older versions.
+    /// By which law weights of CPU divide (`assay_host::knob::WeightMode`); absent in snapshots of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_mode: Option<Available<String>>,
     /// The effective user that has read all this; 0 is root.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use assay_facts::Available;
-use assay_knob::{bandwidth, device_lines, limit};
+use assay_host::facts::Available;
+use assay_host::knob::{bandwidth, device_lines, limit};
 
 use crate::finding::Reading;
 use crate::snapshot::{Group, Hierarchy, parent};

@@ -7,8 +7,8 @@
 
 use std::collections::HashSet;
 
-use assay_facts::owner::Owner;
-use assay_knob::WeightMode;
+use assay_host::facts::owner::Owner;
+use assay_host::knob::WeightMode;
 use serde::Serialize;
 
 use crate::finding::Reading;
@@ -189,7 +189,7 @@ pub(crate) fn table(host: &Host) -> Vec<Worth> {
 
 #[cfg(test)]
 mod tests {
-    use assay_facts::Available;
+    use assay_host::facts::Available;
 
     use super::*;
     use crate::fake::Fake;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_run_folder::{Manifest, RunFolder};
+use assay_record::run_folder::{Manifest, RunFolder};
 
 use crate::child;
 use crate::failure::Failure;

@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use assay_cgroup::Tree;
 use assay_host::Ledger;
-use assay_kernel::Root;
+use assay_host::cgroup::Tree;
+use assay_sys::kernel::Root;
 
 use crate::assay::{Assay, Usage};
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
-use assay_kernel::parse::keyed;
-use assay_kernel::{Root, process, signal};
+use assay_sys::kernel::parse::keyed;
+use assay_sys::kernel::{Root, process, signal};
 use rustix::process::Signal;
 
 use crate::failure::Failure;

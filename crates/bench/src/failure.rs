@@ -29,14 +29,14 @@ impl Failure {
     }
 }
 
-impl From<assay_kernel::Error> for Failure {
-    fn from(error: assay_kernel::Error) -> Self {
+impl From<assay_sys::kernel::Error> for Failure {
+    fn from(error: assay_sys::kernel::Error) -> Self {
         Self::from_display(&error)
     }
 }
 
-impl From<assay_run_folder::Error> for Failure {
-    fn from(error: assay_run_folder::Error) -> Self {
+impl From<assay_record::run_folder::Error> for Failure {
+    fn from(error: assay_record::run_folder::Error) -> Self {
         Self::from_display(&error)
     }
 }

@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use assay_kernel::counters::fields;
-use assay_kernel::{Root, filesystem, signal};
+use assay_sys::kernel::counters::fields;
+use assay_sys::kernel::{Root, filesystem, signal};
 
 use crate::failure::Failure;
 

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use assay_files::Dir;
 use assay_host::restore_all;
-use assay_kernel::Root;
+use assay_sys::files::Dir;
+use assay_sys::kernel::Root;
 
 use crate::failure::Failure;
 

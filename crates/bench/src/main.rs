@@ -23,7 +23,7 @@ use std::io::{Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use assay_kernel::{Root, signal};
+use assay_sys::kernel::{Root, signal};
 use clap::{Parser, ValueEnum};
 
 use crate::assay::Assay;

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use assay_cgroup::Tree;
 use assay_host::Ledger;
+use assay_host::cgroup::Tree;
 use assay_host::scratch::{self, Format, ScratchDisk, ScratchSpec, Source};
-use assay_kernel::{Root, signal};
-use assay_plan::{Trial, plan};
-use assay_units::Bytes;
-use assay_workload::fio::{Job, Target, parse_output};
+use assay_study::plan::{Trial, plan};
+use assay_study::workload::fio::{Job, Target, parse_output};
+use assay_sys::kernel::{Root, signal};
+use assay_sys::units::Bytes;
 
 use crate::assay::{Assay, write};
 use crate::child;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use assay_run_folder::{Manifest, Run};
-use assay_verdict::Judgement;
+use assay_judge::verdict::Judgement;
+use assay_record::run_folder::{Manifest, Run};
 
 use crate::assay::Assay;
 use crate::failure::Failure;

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use assay_cgroup::Tree;
 use assay_host::Ledger;
-use assay_kernel::{Root, signal};
-use assay_run_folder::SamplerCost;
-use assay_sample::{
+use assay_host::cgroup::Tree;
+use assay_record::run_folder::SamplerCost;
+use assay_record::sample::{
     Choice, CpuFile, GroupTarget, MemoryFiles, ProcessTarget, Processes, Sampler, SamplerAffinity,
     Targets, prepare_chosen,
 };
+use assay_sys::kernel::{Root, signal};
 
 use crate::failure::Failure;
 use crate::figure::{Figure, Shown};

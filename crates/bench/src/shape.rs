@@ -1,6 +1,6 @@
 //! The sources of a synthetic run: their subjects, columns and growth rates.
 
-use assay_run_folder::{Column, Table};
+use assay_record::run_folder::{Column, Table};
 
 /// Requests in flight, the only gauge: constant, so that the disk counts as busy.
 const GAUGE: (&str, u64) = ("in_flight", 128);

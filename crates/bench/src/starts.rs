@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use assay_facts::Available;
-use assay_run_folder::{Manifest, RepeatRecord, Run};
+use assay_host::facts::Available;
+use assay_record::run_folder::{Manifest, RepeatRecord, Run};
 
 use crate::assay::Assay;
 use crate::failure::Failure;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use assay_run_folder::{Manifest, RunFolder, SampleStream, Table, to_parquet};
+use assay_record::run_folder::{Manifest, RunFolder, SampleStream, Table, to_parquet};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -20,7 +20,7 @@ const BATCH: u64 = RATE;
 /// Writes a run of `seconds` seconds into `path`: the first repeat of the first trial of `model`,
 /// stretched. Every group gets bytes at its own rate, with noise.
 pub(crate) fn write(model: &Manifest, path: &Path, seconds: u64) -> Result<(), Failure> {
-    let folder = RunFolder::create(path, assay_files::Trust::Checked)?;
+    let folder = RunFolder::create(path, assay_sys::files::Trust::Checked)?;
     let manifest = stretch(model, seconds)?;
     let trial = &manifest.trials[0];
     let groups = trial.groups.iter().filter(|group| !group.workloads.is_empty());
@@ -108,12 +108,12 @@ fn add_round(
 mod tests {
     use std::collections::BTreeMap;
 
-    use assay_facts::Available;
-    use assay_kernel::Root;
-    use assay_run_folder::{
+    use assay_host::facts::Available;
+    use assay_record::run_folder::{
         DiskRecord, GroupRecord, IoClass, PromiseRecord, RelationRecord, RepeatRecord, Run,
         TrialRecord, WarmUpRecord, WorkloadRecord,
     };
+    use assay_sys::kernel::Root;
 
     use super::*;
 

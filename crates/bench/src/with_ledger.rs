@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_host::Ledger;
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 
 use crate::failure::Failure;
 

@@ -1,6 +1,6 @@
 //! The answer: parts of the waiting, their check against the kernel's counter, and what was lost.
 
-use assay_facts::owner::Owner;
+use assay_host::facts::owner::Owner;
 use serde::{Deserialize, Serialize};
 
 use crate::counted::{Counted, CountedCpu};

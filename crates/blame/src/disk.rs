@@ -71,7 +71,7 @@ pub struct DiskAnswer {
     /// Watched groups first, in the order in which they were named, then others by their requests.
     pub groups: Vec<DiskGroup>,
     /// Whose turn it was, under BFQ; the reason if that is not known.
-    pub bfq: assay_facts::Available<Bfq>,
+    pub bfq: assay_host::facts::Available<Bfq>,
     /// What was lost.
     pub events: DiskEvents,
     /// What the measurement itself took.
@@ -208,7 +208,7 @@ impl DiskAnswer {
             names.push(&mut group.group);
             names.extend(group.served.iter_mut().filter_map(|served| served.by.as_mut()));
         }
-        if let assay_facts::Available::Value(bfq) = &mut self.bfq {
+        if let assay_host::facts::Available::Value(bfq) = &mut self.bfq {
             names.extend(bfq.names_mut());
         }
         names

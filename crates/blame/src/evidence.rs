@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_facts::Available;
+use assay_host::facts::Available;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Cost};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use assay_facts::owner::shown;
+use assay_host::facts::owner::shown;
 
 use crate::answer::{Answer, Part, Verdict};
 use crate::culprit::Culprit;
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn owners_stand_beside_their_paths() {
         let mut answer = answer(1_000_000_000);
-        answer.set_owners(|_| assay_facts::owner::owner("/nginx.service"));
+        answer.set_owners(|_| assay_host::facts::owner::owner("/nginx.service"));
         let text = text(&answer);
         assert!(text.contains("    75.0 %      750 ms  unit nginx.service  /hog\n"), "{text}");
         assert!(text.contains("    25.0 %      250 ms  own other threads\n"), "{text}");

@@ -1,6 +1,6 @@
 //! Fields that an object reads, and whether the kernel still has them with the types for which it was compiled.
 
-use assay_kernel::btf::{ChangedField, Types};
+use assay_sys::kernel::btf::{ChangedField, Types};
 
 /// `BPF_CORE_FIELD_BYTE_OFFSET` (linux/bpf.h): the field is read, or its address taken.
 const READ: u32 = 0;

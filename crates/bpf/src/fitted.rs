@@ -7,8 +7,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_kernel::btf::ChangedField;
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::btf::ChangedField;
+use assay_sys::kernel::{Error, Root};
 use aya_obj::Object;
 use aya_obj::btf::{Btf, BtfKind};
 

@@ -11,7 +11,7 @@ mod object;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::{Error, Root};
 
 pub use object::Programs;
 

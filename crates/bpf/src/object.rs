@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use assay_kernel::bpf_info::Ran;
-use assay_kernel::bpf_map::{BpfMap, MapShape};
-use assay_kernel::bpf_sampler::attach_sampler;
-use assay_kernel::bpf_tracepoint::{self, Attached};
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::bpf_info::Ran;
+use assay_sys::kernel::bpf_map::{BpfMap, MapShape};
+use assay_sys::kernel::bpf_sampler::attach_sampler;
+use assay_sys::kernel::bpf_tracepoint::{self, Attached};
+use assay_sys::kernel::{Error, Root};
 use aya_obj::btf::BtfKind;
 use aya_obj::generated::{bpf_insn, bpf_map_type};
 use aya_obj::{EbpfSectionKind, Object, ProgramSection};

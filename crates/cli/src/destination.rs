@@ -4,8 +4,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use assay_files::{Error, Output};
 use assay_session::write_error;
+use assay_sys::files::{Error, Output};
 
 use crate::output::for_terminal;
 
@@ -28,12 +28,14 @@ impl Destination {
     pub(crate) fn open(path: &Path) -> Result<Self, assay_session::Error> {
         match path.as_os_str() == "-" {
             true => Self::stdout().map_err(|cause| assay_session::Error::host(write_error(&cause))),
-            false => assay_files::output(path).map(Self::new).map_err(assay_session::Error::usage),
+            false => {
+                assay_sys::files::output(path).map(Self::new).map_err(assay_session::Error::usage)
+            }
         }
     }
 
     /// Writes a whole document, and moves a new file to its final name.
-    pub(crate) fn write_text(mut self, text: &str) -> Result<(), assay_export::Error> {
+    pub(crate) fn write_text(mut self, text: &str) -> Result<(), assay_report::export::Error> {
         self.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))?;
         self.flush().map_err(|cause| write_error(&cause))?;
         Ok(self.finish()?)

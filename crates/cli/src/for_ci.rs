@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use assay_run_folder::Manifest;
+use assay_judge::verdict::Judgement;
+use assay_record::run_folder::Manifest;
 use assay_session::{Code, Error, FailOn};
-use assay_verdict::Judgement;
 use clap::Args;
 
 use crate::destination::Destination;
@@ -58,8 +58,8 @@ impl ForCi {
             code => code,
         };
         let Some(out) = self.junit else { return code };
-        match out.write_text(&assay_export::junit(judgement, manifest)) {
-            Ok(()) | Err(assay_export::Error::ReaderClosed) => code,
+        match out.write_text(&assay_report::export::junit(judgement, manifest)) {
+            Ok(()) | Err(assay_report::export::Error::ReaderClosed) => code,
             Err(error) => {
                 output::error(&error);
                 code.worse(Code::Host)

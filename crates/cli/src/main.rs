@@ -26,11 +26,11 @@ fn main() -> ExitCode {
     if let Some(code) = command::completions::answer(Arguments::command) {
         return code.into();
     }
-    assay_kernel::open_files::raise_limit();
+    assay_sys::kernel::open_files::raise_limit();
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // A panic that a library raises on a damaged file is reported as an error of that file.
-        if !assay_run_folder::is_guarded() {
+        if !assay_record::run_folder::is_guarded() {
             default_hook(panic);
         }
     }));

@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
-use assay_plan::Plan;
 use assay_session::{
     Code, Context, CurrentSetting, Error, Findings, LiveScreen, Loaded, Observer, RunProgress,
     RunView, SearchProgress, SharedLook, StudyChoice,
 };
+use assay_study::plan::Plan;
 
 use crate::live_terminal::LiveTerminal;
 use crate::output;
@@ -39,7 +39,7 @@ impl Observer for Terminal {
         &mut self,
         current: CurrentSetting,
         length: Duration,
-    ) -> Box<dyn assay_runner::Observer> {
+    ) -> Box<dyn assay_run::runner::Observer> {
         Box::new(SearchProgress::new(LiveTerminal::new(), current, length))
     }
 }

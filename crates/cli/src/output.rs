@@ -4,9 +4,9 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use assay_escape::{painted, terminal};
 use assay_report::{Style, ascii};
 use assay_session::Error;
+use assay_sys::escape::{painted, terminal};
 
 /// Prints data to stdout. A closed pipe (`assay studies | head`) is not an error. Files and pipes get
 /// UTF-8 whatever the locale; a terminal gets what it can show. Control sequences are always escaped,
@@ -23,7 +23,7 @@ pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Error> {
 
 /// Writes a page to a file.
 pub(crate) fn page(path: &Path, html: &str) -> Result<(), Error> {
-    assay_files::replace(path, html.as_bytes()).map_err(Error::host)
+    assay_sys::files::replace(path, html.as_bytes()).map_err(Error::host)
 }
 
 /// Prints the data that `draw` makes, with or without colours.

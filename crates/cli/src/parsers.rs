@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 use std::time::Duration;
 
-use assay_units::Percent;
+use assay_sys::units::Percent;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// One of several names, each with its value and its line in the help.
@@ -23,7 +23,7 @@ pub(crate) fn duration_in(
     range: impl RangeBounds<Duration>,
     otherwise: &str,
 ) -> Result<Duration, String> {
-    let duration = assay_units::parse_duration(text).map_err(|error| error.to_string())?;
+    let duration = assay_sys::units::parse_duration(text).map_err(|error| error.to_string())?;
     if range.contains(&duration) { Ok(duration) } else { Err(otherwise.to_owned()) }
 }
 

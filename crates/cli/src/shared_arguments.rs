@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_files::Trust;
 use assay_session::{Destination, StudyChoice};
 use assay_study::{DiskOverride, Stop};
+use assay_sys::files::Trust;
 use clap::Args;
 
 use crate::parsers::repeat_length;

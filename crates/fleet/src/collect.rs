@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use assay_files::Dir;
-use assay_run_folder::{Manifest, RunFolder, parse_json};
-use assay_verdict::{FleetHost, FleetJudgement, HostState, Judgement, RunErrors, Verdict};
+use assay_judge::verdict::{FleetHost, FleetJudgement, HostState, Judgement, RunErrors, Verdict};
+use assay_record::run_folder::{Manifest, RunFolder, parse_json};
+use assay_sys::files::Dir;
 use rustix::io::Errno;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! The overall verdict of a fleet.
 
-use assay_verdict::wording::{count, some_of};
-use assay_verdict::{FleetComparison, FleetHost, FleetTrial, Verdict};
+use assay_judge::verdict::wording::{count, some_of};
+use assay_judge::verdict::{FleetComparison, FleetHost, FleetTrial, Verdict};
 
 /// The verdict of a fleet and the sentence that explains it.
 #[must_use]

@@ -27,22 +27,22 @@ impl Error {
     }
 }
 
-impl From<assay_run_folder::Error> for Error {
-    fn from(error: assay_run_folder::Error) -> Self {
+impl From<assay_record::run_folder::Error> for Error {
+    fn from(error: assay_record::run_folder::Error) -> Self {
         let what = format!("cannot {} {}: {}", error.operation, error.path.display(), error.cause);
         Self { what, hint: error.hint }
     }
 }
 
-impl From<assay_files::Error> for Error {
-    fn from(error: assay_files::Error) -> Self {
+impl From<assay_sys::files::Error> for Error {
+    fn from(error: assay_sys::files::Error) -> Self {
         let hint = error.hint.clone();
         Self { hint, ..Self::file(error.operation, &error.path, &error.cause) }
     }
 }
 
-impl From<assay_kernel::Error> for Error {
-    fn from(error: assay_kernel::Error) -> Self {
+impl From<assay_sys::kernel::Error> for Error {
+    fn from(error: assay_sys::kernel::Error) -> Self {
         Self::new(error.to_string())
     }
 }

@@ -13,8 +13,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_files::{Caller, Dir, Trust, check};
-use assay_run_folder::parse_json;
+use assay_record::run_folder::parse_json;
+use assay_sys::files::{Caller, Dir, Trust, check};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;

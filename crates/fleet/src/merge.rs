@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use assay_verdict::{
+use assay_judge::verdict::{
     ComparisonJudgement, FleetComparison, FleetGroup, FleetPromise, FleetTrial, HostVerdict,
     Judgement, PromiseJudgement, PromiseOnHost, TrialJudgement, Verdict,
 };
@@ -162,7 +162,7 @@ impl Promise {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use assay_verdict::{GroupJudgement, Interval};
+    use assay_judge::verdict::{GroupJudgement, Interval};
 
     pub(crate) fn judgement(groups: i64, verdict: Verdict, rate: f64, share: f64) -> Judgement {
         let group = GroupJudgement {

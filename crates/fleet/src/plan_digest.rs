@@ -1,6 +1,6 @@
 //! By what two runs are known as runs of one plan, wherever their folders come from.
 
-use assay_run_folder::{Manifest, StudyChoiceRecord};
+use assay_record::run_folder::{Manifest, StudyChoiceRecord};
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of the text of a study and of what the command line changed in it. The seed and the part of the trials

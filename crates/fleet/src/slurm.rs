@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use assay_files::{Caller, search_path};
 use assay_host::find_program;
-use assay_kernel::program::{self, Limits};
-use assay_kernel::signal;
+use assay_sys::files::{Caller, search_path};
+use assay_sys::kernel::program::{self, Limits};
+use assay_sys::kernel::signal;
 use rustix::process::geteuid;
 
 use crate::error::Error;

@@ -1,8 +1,8 @@
 //! Spread of a number over hosts: one value per host, Student's t over the hosts.
 
-use assay_facts::Available;
+use assay_host::facts::Available;
+use assay_judge::verdict::{Extreme, Spread};
 use assay_stats::over_repeats::Spread as LogSpread;
-use assay_verdict::{Extreme, Spread};
 
 /// One value per host.
 pub(crate) type ValuesByHost = Vec<(String, f64)>;

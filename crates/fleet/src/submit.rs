@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_escape::{shell_word, shell_words, slurm_word};
+use assay_sys::escape::{shell_word, shell_words, slurm_word};
 use minijinja::Environment;
 use serde::Serialize;
 
@@ -109,7 +109,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::process::{Command, Output};
 
-    use assay_files::Trust;
+    use assay_sys::files::Trust;
 
     use super::*;
     use crate::folder::SCHEMA;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_facts::{Available, Hierarchy, HostFacts, Layout};
-use assay_run_folder::Manifest;
-use assay_verdict::{Differs, FleetHost, HostDifference};
+use assay_host::facts::{Available, Hierarchy, HostFacts, Layout};
+use assay_judge::verdict::{Differs, FleetHost, HostDifference};
+use assay_record::run_folder::Manifest;
 
 /// The properties of a run's host, by name; alike hosts have equal text.
 #[must_use]

@@ -155,7 +155,7 @@ pub const TARGETS: [Target; 22] = [
         corpus: &[
             "crates/test-support/faults/*/samples/*",
             "crates/fuzz/corpus/parquet",
-            "crates/run-folder/tests/writers",
+            "crates/record/tests/writers",
         ],
         ending: ".parquet",
         words: &["PAR1", "time_ns", "subject", "\u{15}\u{0}", "\u{19}\u{1c}", "\u{16}\u{2}"],

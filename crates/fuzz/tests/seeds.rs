@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assay_fuzz::TARGETS;
 use assay_judge::judge;
-use assay_run_folder::{Column, Run, SampleStream, Table};
+use assay_record::run_folder::{Column, Run, SampleStream, Table};
 
 #[test]
 fn no_reader_panics_on_the_inputs_of_the_seed() {

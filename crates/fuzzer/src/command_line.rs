@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use assay_files::Dir;
+use assay_sys::files::Dir;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::round::{Limits, Round};

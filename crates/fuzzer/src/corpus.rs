@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_files::Dir;
+use assay_sys::files::Dir;
 
 /// Longer files are truncated to this length.
 const LONGEST: usize = 1 << 16;

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use assay_host::Ledger;
 use assay_host::scratch::{Format, ScratchSpec, Source, set_up};
-use assay_kernel::Root;
-use assay_units::Bytes;
+use assay_sys::kernel::Root;
+use assay_sys::units::Bytes;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();

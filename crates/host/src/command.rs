@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use assay_files::{directories, search_path};
-use assay_kernel::program::{self, Limits, Unfinished};
-use assay_kernel::{Error, Root, signal};
+use assay_sys::files::{directories, search_path};
+use assay_sys::kernel::program::{self, Limits, Unfinished};
+use assay_sys::kernel::{Error, Root, signal};
 
 use crate::freezer::describe_survivor;
 

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::Path;
 
-use assay_facts::owner::{Claimant, Container, Owner, Pod, Runtime};
-use assay_kernel::Root;
-use assay_kernel::parse::keyed;
+use crate::facts::owner::{Claimant, Container, Owner, Pod, Runtime};
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::keyed;
 use serde::Deserialize;
 
 use folders::Folders;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use assay_kernel::parse::mountinfo;
-use assay_kernel::{Root, blocked, process};
+use assay_sys::kernel::parse::mountinfo;
+use assay_sys::kernel::{Root, blocked, process};
 
 /// A process in a freezer group of someone else.
 struct Frozen {

@@ -27,8 +27,8 @@ mod while_busy;
 
 use std::path::{Path, PathBuf};
 
-use assay_files::{Checked, Dir, Identity, Trust};
-use assay_kernel::{Error, Root, process};
+use assay_sys::files::{Checked, Dir, Identity, Trust};
+use assay_sys::kernel::{Error, Root, process};
 
 pub use change::{Area, Change};
 pub use disk::DiskIdentity;
@@ -292,7 +292,7 @@ fn boot_id(root: &Root) -> String {
 /// Root carries out what a ledger contains, so nobody else may have written it. Stricter than for run
 /// folders: `--trust-folder` has no effect here.
 fn check_owner(state_dir: &Path, directory: &Path) -> Result<Checked, Error> {
-    assay_files::check(directory, None, Trust::Checked).map_err(|error| {
+    assay_sys::files::check(directory, None, Trust::Checked).map_err(|error| {
         let hint = format!(
             "{}: root carries out what a ledger contains, so that nobody else may write it: set another \
              directory with ASSAY_STATE, or inspect this one and make it yours (`chown`, `chmod \

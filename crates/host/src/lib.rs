@@ -4,9 +4,9 @@
 //! This crate starts no workloads. It runs a few system programs (`mkfs`, `blkid`, `sfdisk`) to prepare
 //! scratch disks, and queries program versions.
 
+mod collect;
 mod command;
 mod container_name;
-mod facts;
 mod freezer;
 mod owners;
 mod poll_until;
@@ -15,8 +15,12 @@ mod preflight;
 pub mod ledger;
 pub mod scratch;
 
+pub mod cgroup;
+pub mod facts;
+pub mod knob;
+
+pub use collect::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine, weight_mode};
 pub use command::find as find_program;
-pub use facts::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine, weight_mode};
 pub use freezer::{describe_survivor, is_frozen};
 pub use ledger::{ChangeReport, Ledger, Unfinished, restore_all, set_aside, state_dir, unfinished};
 pub use owners::Owners;

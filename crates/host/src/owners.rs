@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use assay_facts::owner::{Claimant, Delegated, Owner, claimant, owner_in};
-use assay_kernel::{Access, Root};
+use crate::facts::owner::{Claimant, Delegated, Owner, claimant, owner_in};
+use assay_sys::kernel::{Access, Root};
 
 use crate::container_name::Names;
 

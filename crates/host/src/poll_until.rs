@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use assay_kernel::signal;
+use assay_sys::kernel::signal;
 
 /// Time limit for a killed process to end. It ends when its I/O has ended, which takes many seconds on
 /// a disk that writes back gigabytes.

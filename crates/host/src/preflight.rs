@@ -1,6 +1,6 @@
 //! Requirements of studies on a host: what was observed, and what to do about it.
 
-use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement, Tool};
+use crate::facts::{Available, Disk, Hierarchy, HostFacts, Requirement, Tool};
 
 /// The general list; a study may need only a part of it.
 #[must_use]
@@ -112,7 +112,7 @@ fn tool(name: &str, tool: &Tool) -> Requirement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_kernel::Root;
+    use assay_sys::kernel::Root;
 
     fn facts_of_an_empty_tree() -> HostFacts {
         let tree = tempfile::tempdir().unwrap();

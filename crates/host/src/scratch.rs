@@ -12,8 +12,8 @@ mod spec;
 
 use std::path::{Path, PathBuf};
 
-use assay_kernel::{Error, Root};
-use assay_units::Bytes;
+use assay_sys::kernel::{Error, Root};
+use assay_sys::units::Bytes;
 
 use crate::Ledger;
 
@@ -105,7 +105,7 @@ fn base(
 
 fn describe(root: &Root, base: Base) -> Result<ScratchDisk, Error> {
     const SECTOR: u64 = 512;
-    let own = assay_kernel::block::numbers(&base.node)?;
+    let own = assay_sys::kernel::block::numbers(&base.node)?;
     // The kernel counts and limits by whole disk; the size is that of what was named.
     let path = Path::new("/sys/dev/block").join(own.to_string()).join("size");
     let sectors: u64 = root

@@ -1,8 +1,8 @@
 //! What is no mean: of each start one number that is inside or outside. The verdict is the fraction of starts in
 //! which all were inside.
 
+use crate::verdict::{GroupJudgement, Interval, Verdict};
 use assay_stats::rule::{FEWEST, Starts};
-use assay_verdict::{GroupJudgement, Interval, Verdict};
 
 use crate::estimates::of_fraction;
 

@@ -9,10 +9,10 @@
 //! [`ENTRIES`] is the table of causes. An entry says what is known of a cause, what it needs to be suspected, and how
 //! it is; [`RULES`] says how events prove it.
 
-use assay_run_folder::{PromiseRecord, Reference};
+use crate::verdict::{Cause, Proof, Strength, Verdict};
+use assay_record::run_folder::{PromiseRecord, Reference};
+use assay_record::terms::{Measure, Side};
 pub(crate) use assay_stats::rule::FEWEST;
-use assay_terms::{Measure, Side};
-use assay_verdict::{Cause, Proof, Strength, Verdict};
 
 use crate::cpus::Shared;
 use crate::estimates::Estimates;

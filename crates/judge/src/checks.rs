@@ -23,15 +23,15 @@ mod scheduler;
 mod wanted;
 pub(crate) mod window;
 
-use assay_facts::{Hierarchy, HostFacts};
-use assay_run_folder::{PromiseRecord, Reference, RelationRecord, TrialRecord};
-use assay_terms::{Measure, Side};
-use assay_verdict::wording::{count, some_of};
-use assay_verdict::{Cause, Check};
+use crate::verdict::wording::{count, some_of};
+use crate::verdict::{Cause, Check};
+use assay_host::facts::{Hierarchy, HostFacts};
+use assay_record::run_folder::{PromiseRecord, Reference, RelationRecord, TrialRecord};
+use assay_record::terms::{Measure, Side};
 
-use crate::laws::{self, Cap};
 use crate::cpus::Shared;
 use crate::expected;
+use crate::laws::{self, Cap};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 

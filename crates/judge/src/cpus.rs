@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::{Available, HostFacts};
-use assay_run_folder::{GroupRecord, RepeatRecord, TrialRecord};
-use assay_units::CpuSet;
+use assay_host::facts::{Available, HostFacts};
+use assay_record::run_folder::{GroupRecord, RepeatRecord, TrialRecord};
+use assay_sys::units::CpuSet;
 
 use crate::queue::is_measured;
 use crate::repeat::Repeat;

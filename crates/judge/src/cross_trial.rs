@@ -4,11 +4,11 @@
 //! the host affects both sides of a pair alike and only the level differs. The rule is that of means, on the logarithms
 //! of these ratios.
 
-use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRecord};
+use crate::verdict::{ComparisonJudgement, LevelJudgement, Verdict, wording};
+use assay_record::run_folder::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRecord};
 use assay_stats::over_repeats::{Spread, needed_of_all};
 use assay_stats::resolution::Resolution;
 use assay_stats::rule::{BROKEN, FEWEST, KEPT};
-use assay_verdict::{ComparisonJudgement, LevelJudgement, Verdict, wording};
 
 use crate::metric::resolution;
 use crate::trial_value::{TrialValues, ValuesByRepeat};

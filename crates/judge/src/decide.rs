@@ -1,8 +1,8 @@
 //! Verdicts from the bounds of means ([`assay_stats::rule`]).
 
+use crate::verdict::{Interval, Verdict};
+use assay_record::terms::Side;
 use assay_stats::rule::Estimate;
-use assay_terms::Side;
-use assay_verdict::{Interval, Verdict};
 
 /// Distance of a group from its promise, as a fraction of the expected value.
 #[derive(Debug, Clone, Copy, PartialEq)]

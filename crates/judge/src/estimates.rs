@@ -1,13 +1,13 @@
 //! A promise about sampled counters: its data, and the means of its starts with their bounds.
 
-use assay_run_folder::EveryRecord;
+use crate::verdict::wording::percent;
+use crate::verdict::{GroupJudgement, Interval, Observation, SpansJudgement, Verdict, WorstSpan};
+use assay_record::run_folder::EveryRecord;
+use assay_record::terms::Side;
 use assay_stats::rule::{self, Estimate, Fraction, Starts};
 use assay_stats::spans::{self, Spans};
 use assay_stats::start::{Quantity, Start};
 use assay_stats::{Grid, jain};
-use assay_terms::Side;
-use assay_verdict::wording::percent;
-use assay_verdict::{GroupJudgement, Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 
 use crate::decide::Deviation;
 use crate::expected::Expected;

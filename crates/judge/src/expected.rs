@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::{RelationRecord, RepeatRecord};
+use assay_record::run_folder::{RelationRecord, RepeatRecord};
 use assay_stats::water_fill::water_fill;
 
 use crate::cpus::Shared;
@@ -214,8 +214,8 @@ fn child_of(parent: &str, group: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_facts::Available;
-    use assay_run_folder::Reading;
+    use assay_host::facts::Available;
+    use assay_record::run_folder::Reading;
 
     use super::*;
 

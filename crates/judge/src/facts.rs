@@ -5,8 +5,8 @@
 
 mod limit;
 
-use assay_verdict::Fact;
-use assay_verdict::wording::{count, percent, some_of};
+use crate::verdict::Fact;
+use crate::verdict::wording::{count, percent, some_of};
 
 use crate::checks::{Evidence, Finding, Scope};
 use crate::cpus::Shared;

@@ -1,7 +1,7 @@
 //! What the numbers of a promise say, whatever it is about, and the judgement that follows.
 
-use assay_run_folder::{PromiseRecord, Reference};
-use assay_verdict::{PromiseJudgement, Verdict};
+use crate::verdict::{PromiseJudgement, Verdict};
+use assay_record::run_folder::{PromiseRecord, Reference};
 
 /// What the numbers of a promise say.
 #[derive(Default)]

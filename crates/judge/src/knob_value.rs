@@ -1,9 +1,9 @@
 //! Compares written values with what the kernel shows.
 
-use assay_facts::Available;
-pub(crate) use assay_knob::matches_written as same;
-use assay_knob::numeric_reading;
-use assay_run_folder::{Reading, RepeatRecord};
+use assay_host::facts::Available;
+pub(crate) use assay_host::knob::matches_written as same;
+use assay_host::knob::numeric_reading;
+use assay_record::run_folder::{Reading, RepeatRecord};
 
 /// Whether a queue attribute has the requested value: `0` and `0`, but also `none` within `[none]
 /// mq-deadline`, as some attributes show all choices.

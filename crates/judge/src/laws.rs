@@ -1,5 +1,5 @@
 //! Laws of the kernel that causes, checks, interventions and expected shares have in common. How weights of CPU count is
-//! `assay_knob::WeightMode`.
+//! `assay_host::knob::WeightMode`.
 //!
 //! **BFQ's cap.** Since 5.17 (76f1df88bbc2, `bfq_limit_depth` in block/bfq-iosched.c) a group that holds its
 //! weight's part of the scheduler's pool is over its limit, and gets further tags from a depth of
@@ -13,7 +13,7 @@
 //! `d_P / d_B` times what `B` gets in its own turns. A group with several partners is injected into the turns of
 //! each: `x_P = max(w_P, sum over its partners B of (d_P / d_B) w_B)`.
 
-use assay_run_folder::TrialRecord;
+use assay_record::run_folder::TrialRecord;
 
 /// The part of the pool that a group with direct writes may use while no queue is raised.
 const WRITER_PART: f64 = 0.75;

@@ -41,9 +41,12 @@ pub mod trial_numbers;
 mod trial_value;
 mod workload_metrics;
 
-use assay_run_folder::{Manifest, Table};
+pub mod compare;
+pub mod verdict;
+
+use crate::verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict};
+use assay_record::run_folder::{Manifest, Table};
 use assay_stats::rule::part_of_together;
-use assay_verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict};
 use cross_trial::TrialInput;
 use trial_value::TrialValues;
 

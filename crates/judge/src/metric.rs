@@ -3,10 +3,10 @@
 //! A metric is the workload's own result over its whole run, from its release to its end, warm-up
 //! included; it has no samples. Only the scatter between repeats shows its precision.
 
-use assay_run_folder::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
+use crate::verdict::wording::some_of;
+use assay_record::run_folder::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
+use assay_record::terms::Measure;
 use assay_stats::resolution::Resolution;
-use assay_terms::Measure;
-use assay_verdict::wording::some_of;
 
 use crate::repeat::Repeat;
 
@@ -242,7 +242,7 @@ fn listed(names: &[String]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use assay_run_folder::Latency;
+    use assay_record::run_folder::Latency;
 
     use super::*;
 

@@ -3,10 +3,10 @@
 //! A percentile is no mean, and the mean of percentiles is that of nothing. So no interval is made of them: the
 //! verdict is the fraction of starts in which every group was inside.
 
-use assay_run_folder::{PromiseRecord, Reference};
+use crate::verdict::wording::{count, margin, number, percent, some_of};
+use crate::verdict::{Cause, Interval, Observation, PromiseJudgement, Verdict};
+use assay_record::run_folder::{PromiseRecord, Reference};
 use assay_stats::rule::Starts;
-use assay_verdict::wording::{count, margin, number, percent, some_of};
-use assay_verdict::{Cause, Interval, Observation, PromiseJudgement, Verdict};
 
 use crate::by_starts::{self, Row, mean};
 use crate::found::{Found, without_numbers};

@@ -9,10 +9,10 @@ mod causes;
 mod counted;
 mod pages;
 
-use assay_run_folder::{PlacementRecord, PromiseRecord};
-use assay_terms::PlacementMeasure;
-use assay_verdict::wording::{count, margin, percent};
-use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
+use crate::verdict::wording::{count, margin, percent};
+use crate::verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
+use assay_record::run_folder::{PlacementRecord, PromiseRecord};
+use assay_record::terms::PlacementMeasure;
 
 use crate::by_starts::{self, Row};
 use crate::found::{Found, without_numbers};

@@ -7,11 +7,11 @@
 mod bound;
 mod wanting;
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use crate::verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
+use assay_record::run_folder::{PromiseRecord, RelationRecord};
+use assay_record::terms::Side;
 use assay_stats::progress::{Lag, Stall, longest_stall};
 use assay_stats::rule::{FEWEST, Starts, rarer_than_one_in_s};
-use assay_terms::Side;
-use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
 use crate::found::{Found, without_numbers};
 use crate::reason;

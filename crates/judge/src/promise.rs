@@ -6,11 +6,11 @@
 mod data;
 mod unbound;
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use crate::verdict::{PromiseJudgement, Verdict};
+use assay_record::run_folder::{PromiseRecord, RelationRecord};
+use assay_record::terms::Measure;
 use assay_stats::over_repeats::MOST_REPEATS;
 use assay_stats::rule::FEWEST;
-use assay_terms::Measure;
-use assay_verdict::{PromiseJudgement, Verdict};
 
 use crate::checks::Scope;
 use crate::estimates::Estimates;

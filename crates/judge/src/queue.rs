@@ -7,7 +7,7 @@
 //! law both have the same mean where they count the same, which distinguishes the two meanings here
 //! without a kernel version.
 
-use assay_run_folder::{GroupRecord, IoClass, QueueReading, TrialRecord, WorkloadResult};
+use assay_record::run_folder::{GroupRecord, IoClass, QueueReading, TrialRecord, WorkloadResult};
 use assay_stats::series::{self, unwrapped};
 
 use crate::repeat::Repeat;

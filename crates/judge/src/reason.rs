@@ -1,11 +1,11 @@
 //! The sentence that explains the verdict of a promise.
 
-use assay_run_folder::{EveryRecord, PromiseRecord};
+use crate::verdict::wording::{count, margin, number, percent, rate};
+use crate::verdict::{GroupJudgement, Interval, SpansJudgement, Verdict};
+use assay_record::run_folder::{EveryRecord, PromiseRecord};
+use assay_record::terms::{Measure, Side};
 use assay_stats::rule::{FEWEST, Starts};
 use assay_stats::spans;
-use assay_terms::{Measure, Side};
-use assay_verdict::wording::{count, margin, number, percent, rate};
-use assay_verdict::{GroupJudgement, Interval, SpansJudgement, Verdict};
 
 use crate::checks::ValidityCheck;
 use crate::decide::Deviation;

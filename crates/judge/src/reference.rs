@@ -1,8 +1,8 @@
 //! Published numbers next to ours. Never judged: they come from other machines.
 
-use assay_run_folder::{Levels, ReferenceRecord, TrialRecord};
+use crate::verdict::ReferenceJudgement;
+use assay_record::run_folder::{Levels, ReferenceRecord, TrialRecord};
 use assay_stats::resolution::Resolution;
-use assay_verdict::ReferenceJudgement;
 
 use crate::cross_trial::{TrialInput, of_level};
 use crate::metric::resolution;

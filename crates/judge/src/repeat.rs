@@ -1,12 +1,12 @@
 //! One repeat with its record, samples and window.
 
 use assay_blame::Evidence;
-use assay_run_folder::{
+use assay_record::run_folder::{
     GroupRecord, RepeatRecord, Table, TrialRecord, WarmUpRecord, WorkloadRecord, WorkloadResult,
 };
+use assay_record::terms::Measure;
 use assay_stats::start::warm_up_s;
 use assay_stats::{Grid, series};
-use assay_terms::Measure;
 
 use crate::sorted::{self, Sorted};
 

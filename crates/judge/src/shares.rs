@@ -1,13 +1,13 @@
 //! Shares measured outside of a run: judged by the same window, grid, warm-up, intervals and sentences as
 //! those of one repeat.
 
-use assay_run_folder::PromiseRecord;
+use crate::verdict::{Check, GroupJudgement, Observation, PromiseJudgement, TrialJudgement};
+use assay_record::run_folder::PromiseRecord;
+use assay_record::terms::Side;
 use assay_stats::Grid;
 use assay_stats::rule::{self, Starts};
 use assay_stats::series::{Series, monotone};
 use assay_stats::start::{Quantity, warm_up_s};
-use assay_terms::Side;
-use assay_verdict::{Check, GroupJudgement, Observation, PromiseJudgement, TrialJudgement};
 
 use crate::checks::window;
 use crate::estimates::{Estimates, Observed, PromiseData, group};

@@ -1,9 +1,9 @@
 //! Samples as series, one subject at a time, and as grids of several groups.
 
-use assay_run_folder::Table;
+use assay_record::run_folder::Table;
+use assay_record::terms::Measure;
 use assay_stats::series::{integrated, monotone};
 use assay_stats::{Grid, Series};
-use assay_terms::Measure;
 
 /// A table whose rows are sorted by subject once. Reading a [`Table`] for each subject would scan
 /// all rows once per group, which at 128 groups dominates the judgement.
@@ -88,7 +88,7 @@ pub(crate) fn resample(
 
 #[cfg(test)]
 mod tests {
-    use assay_run_folder::Column;
+    use assay_record::run_folder::Column;
 
     use super::*;
 

@@ -3,10 +3,10 @@
 //! With `stop = "decided"` a trial ends at the first of the looks of the rule ([`LOOKS`]) that decides it. A
 //! look judges what the verdict would be if the run ended there, so that both are the same.
 
-use assay_run_folder::{Manifest, RepeatRecord, StopRecord, Table, TrialRecord};
+use crate::verdict::{PromiseJudgement, Verdict};
+use assay_record::run_folder::{Manifest, RepeatRecord, StopRecord, Table, TrialRecord};
+use assay_record::terms::Measure;
 use assay_stats::rule::LOOKS;
-use assay_terms::Measure;
-use assay_verdict::{PromiseJudgement, Verdict};
 
 use crate::subject::Subject;
 use crate::trial_value::measures_of_run;

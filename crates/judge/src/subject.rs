@@ -1,10 +1,10 @@
 //! One trial with its windows and checks: what all its promises are judged with.
 
-use assay_facts::HostFacts;
-use assay_run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
-use assay_terms::Measure;
-use assay_verdict::Fact;
-use assay_verdict::wording::together;
+use crate::verdict::Fact;
+use crate::verdict::wording::together;
+use assay_host::facts::HostFacts;
+use assay_record::run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
+use assay_record::terms::Measure;
 
 use crate::checks::{self, Entry, Evidence, Scope, Selection, ValidityCheck, window};
 use crate::queue::is_measured;

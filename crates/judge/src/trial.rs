@@ -1,8 +1,8 @@
 //! One trial: its repeats, checks and promises.
 
-use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
-use assay_terms::Measure;
-use assay_verdict::{TrialJudgement, Verdict};
+use crate::verdict::{TrialJudgement, Verdict};
+use assay_record::run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
+use assay_record::terms::Measure;
 
 use crate::repeat::Repeat;
 use crate::subject::Subject;

@@ -2,12 +2,12 @@
 
 use std::f64::consts::LN_2;
 
-use assay_run_folder::{Manifest, PlacementRecord, PromiseRecord, RelationRecord};
+use crate::verdict::wording::together;
+use assay_record::run_folder::{Manifest, PlacementRecord, PromiseRecord, RelationRecord};
+use assay_record::terms::{Measure, PlacementMeasure};
 use assay_stats::Grid;
 use assay_stats::resolution::Resolution;
 use assay_stats::start::Quantity as Estimand;
-use assay_terms::{Measure, PlacementMeasure};
-use assay_verdict::wording::together;
 
 use crate::Samples;
 use crate::checks::Scope;

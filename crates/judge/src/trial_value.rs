@@ -1,7 +1,7 @@
 //! Per-repeat value of a trial, used by cross-trial promises and references.
 
-use assay_run_folder::Manifest;
-use assay_terms::Measure;
+use assay_record::run_folder::Manifest;
+use assay_record::terms::Measure;
 
 use crate::checks::Scope;
 use crate::metric::{Metric, Values};

@@ -1,7 +1,9 @@
 //! Workload metrics over the repeats that count.
 
-use assay_run_folder::{GroupRecord, RepeatRecord, TrialRecord, WorkloadRecord, WorkloadResult};
-use assay_verdict::{Figure, WorkloadMetrics};
+use crate::verdict::{Figure, WorkloadMetrics};
+use assay_record::run_folder::{
+    GroupRecord, RepeatRecord, TrialRecord, WorkloadRecord, WorkloadResult,
+};
 
 /// One entry for each workload with metrics or findings.
 pub(crate) fn figures(trial: &TrialRecord, repeats: &[&RepeatRecord]) -> Vec<WorkloadMetrics> {

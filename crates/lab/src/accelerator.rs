@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use assay_files::Dir;
-use assay_kernel::program::{self, Limits};
-use assay_kernel::{Root, signal};
+use assay_sys::files::Dir;
+use assay_sys::kernel::program::{self, Limits};
+use assay_sys::kernel::{Root, signal};
 
 use crate::cache::Cache;
 use crate::error::Error;

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_files::{Checked, Dir, Trust};
-use assay_kernel::{Root, file_lock, signal};
+use assay_sys::files::{Checked, Dir, Trust};
+use assay_sys::kernel::{Root, file_lock, signal};
 
 use crate::error::Error;
 
@@ -48,7 +48,7 @@ impl Cache {
     /// booted, as root if the caller is root.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.0.join(name);
-        let made = assay_files::check(&path, None, Trust::Checked).and_then(Checked::make);
+        let made = assay_sys::files::check(&path, None, Trust::Checked).and_then(Checked::make);
         let path = made.map_err(|error| not_usable(&path, &error))?.path().to_owned();
         if is_plain(&path) {
             return Ok(path);
@@ -89,7 +89,7 @@ impl Cache {
 }
 
 /// The error for an unusable folder: it cannot be created, or is not safe.
-fn not_usable(path: &Path, error: &assay_files::Error) -> Error {
+fn not_usable(path: &Path, error: &assay_sys::files::Error) -> Error {
     if error.cause.raw_os_error().is_some() {
         return Error::new(format!("cannot create {}: {error}", path.display()))
             .hint("set ASSAY_LAB_CACHE to a folder that can be created");
@@ -120,7 +120,7 @@ mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 
-    use assay_kernel::filesystem;
+    use assay_sys::kernel::filesystem;
 
     use super::*;
     use crate::shared_dir::SharedDir;

@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_files::Budget;
-use assay_kernel::{Root, filesystem};
+use assay_sys::files::Budget;
+use assay_sys::kernel::{Root, filesystem};
 
 use crate::error::Error;
 use crate::shared_dir::{RESERVE, SharedDir};

@@ -56,14 +56,14 @@ impl Error {
     }
 }
 
-impl From<assay_kernel::Error> for Error {
-    fn from(error: assay_kernel::Error) -> Self {
+impl From<assay_sys::kernel::Error> for Error {
+    fn from(error: assay_sys::kernel::Error) -> Self {
         Self::new(error.to_string())
     }
 }
 
-impl From<assay_files::Error> for Error {
-    fn from(error: assay_files::Error) -> Self {
+impl From<assay_sys::files::Error> for Error {
+    fn from(error: assay_sys::files::Error) -> Self {
         let own = Self::file(error.operation, &error.path, &error.cause);
         Self { hint: error.hint.or(own.hint.clone()), ..own }
     }

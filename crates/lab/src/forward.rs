@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-use assay_kernel::signal;
+use assay_sys::kernel::signal;
 
 use crate::process::OutputChunk;
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_files::Dir;
-use assay_kernel::signal;
-use assay_run_folder::Guest;
+use assay_record::run_folder::Guest;
+use assay_sys::files::Dir;
+use assay_sys::kernel::signal;
 
 use crate::accelerator::{self, CpuMode, KvmAnswer, TRIAL};
 use crate::cache::{Cache, is_plain};

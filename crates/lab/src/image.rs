@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use assay_files::{Budget, Dir};
-use assay_kernel::signal;
+use assay_sys::files::{Budget, Dir};
+use assay_sys::kernel::signal;
 
 use crate::cache::{Cache, is_plain};
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub(crate) fn copied(
     cache: &Cache,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(PathBuf, String), Error> {
-    let bytes = assay_files::input(image, IMAGE)?;
+    let bytes = assay_sys::files::input(image, IMAGE)?;
     let release = release(&bytes).ok_or_else(|| {
         Error::new(format!("{} is not an x86 kernel image (bzImage)", image.display()))
     })?;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_files::Dir;
-use assay_kernel::filesystem;
-use assay_units::Bytes;
+use assay_sys::files::Dir;
+use assay_sys::kernel::filesystem;
+use assay_sys::units::Bytes;
 
 use crate::cache::{Cache, is_plain};
 use crate::error::Error;

@@ -220,7 +220,7 @@ impl Arguments {
 mod tests {
     use super::*;
     use crate::spec::Distance;
-    use assay_units::Bytes;
+    use assay_sys::units::Bytes;
     use std::sync::LazyLock;
 
     fn kernel() -> Kernel {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_files::Dir;
+use assay_sys::files::Dir;
 
 use crate::error::Error;
 use crate::tool;

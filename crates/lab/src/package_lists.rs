@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_files::Dir;
+use assay_sys::files::Dir;
 
 use crate::cache::Cache;
 use crate::error::Error;

@@ -8,9 +8,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use assay_files::search_path;
-use assay_kernel::child::{ExitWatch, ends_within};
-use assay_kernel::{Root, blocked, process};
+use assay_sys::files::search_path;
+use assay_sys::kernel::child::{ExitWatch, ends_within};
+use assay_sys::kernel::{Root, blocked, process};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::Error;

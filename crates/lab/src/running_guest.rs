@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_kernel::signal;
+use assay_sys::kernel::signal;
 
 use crate::accelerator::CpuMode;
 use crate::console;

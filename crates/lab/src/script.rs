@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use assay_escape::shell_word;
-use assay_plan::NullBlkSpeed;
 use assay_study::DiskOverride;
-use assay_units::Bytes;
+use assay_study::plan::NullBlkSpeed;
+use assay_sys::escape::shell_word;
+use assay_sys::units::Bytes;
 
 use crate::cache::is_plain;
 use crate::spec::GuestSpec;

@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use assay_escape::shell_word;
-use assay_files::{Budget, Dir};
-use assay_kernel::filesystem;
-use assay_units::Bytes;
+use assay_sys::escape::shell_word;
+use assay_sys::files::{Budget, Dir};
+use assay_sys::kernel::filesystem;
+use assay_sys::units::Bytes;
 
 use crate::cache::Cache;
 use crate::error::Error;

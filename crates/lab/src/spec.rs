@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use assay_study::{DiskOverride, disk_size};
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 
 use crate::layout::GuestLayout;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 
 /// A command to run in a guest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use assay_files::{Trust, directories, search_path};
-use assay_kernel::program::{self, Limits, Unfinished};
-use assay_kernel::{Root, blocked, signal};
+use assay_sys::files::{Trust, directories, search_path};
+use assay_sys::kernel::program::{self, Limits, Unfinished};
+use assay_sys::kernel::{Root, blocked, signal};
 
 use crate::cache::Cache;
 use crate::error::Error;
@@ -63,7 +63,7 @@ impl Tools {
 /// if the caller is root.
 fn own_program_dir(cache: &Cache) -> Result<PathBuf, Error> {
     let own = cache.path().join("virtme-ng/bin");
-    match assay_files::check(&own, None, Trust::Checked) {
+    match assay_sys::files::check(&own, None, Trust::Checked) {
         Ok(_) => Ok(own),
         Err(error) => {
             let what = format!("programs in {} are not started: {}", own.display(), error.cause);

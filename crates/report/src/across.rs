@@ -1,7 +1,7 @@
 //! Wording of promises across trials and of references.
 
-use assay_run_folder::Levels;
-use assay_verdict::{ComparisonJudgement, LevelJudgement, ReferenceJudgement};
+use assay_judge::verdict::{ComparisonJudgement, LevelJudgement, ReferenceJudgement};
+use assay_record::run_folder::Levels;
 
 use crate::number::{self, NONE, Unit};
 use crate::wording;

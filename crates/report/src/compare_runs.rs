@@ -1,10 +1,10 @@
 //! Wording of a comparison of two runs.
 
-use assay_run_folder::Levels;
-use assay_terms::RelationKind;
-use assay_verdict::{
+use assay_judge::verdict::{
     Equivalence, Estimated, MeasureComparison, PromiseChange, RunComparison, TrialComparison,
 };
+use assay_record::run_folder::Levels;
+use assay_record::terms::RelationKind;
 
 use crate::number::{self, NONE, Unit};
 use crate::wording;
@@ -98,7 +98,7 @@ pub(crate) fn promise(change: &PromiseChange) -> String {
 }
 
 /// The largest error of one side.
-pub(crate) fn error(state: &assay_verdict::PromiseState) -> String {
+pub(crate) fn error(state: &assay_judge::verdict::PromiseState) -> String {
     let error = state.worst_error.map(wording::error_interval);
     error.unwrap_or_else(|| NONE.to_owned())
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::{RepeatRecord, Table};
+use assay_record::run_folder::{RepeatRecord, Table};
 use assay_stats::{Series, series};
 
 /// Maximum points of one curve: about one for every three pixels of a wide page.
@@ -97,7 +97,7 @@ pub(crate) fn curves(table: &Table, columns: &[&str]) -> BTreeMap<String, Curve>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_run_folder::Column;
+    use assay_record::run_folder::Column;
 
     fn table() -> Table {
         Table {

@@ -1,11 +1,11 @@
 //! An explanation for a terminal.
 
-use assay_intervention::{Effect, Explanation, Finding};
-use assay_verdict::Interval;
+use assay_cause::{Effect, Explanation, Finding};
+use assay_judge::verdict::Interval;
 
 use crate::number::percent;
 use crate::wording;
-use assay_escape::page::wrap;
+use assay_sys::escape::page::wrap;
 
 /// The results of interventions, for a terminal of `width` columns: the changes with their effects,
 /// the causes, and the conclusion.

@@ -21,7 +21,7 @@ mod waiting;
 
 use std::collections::BTreeMap;
 
-use assay_escape::page::Figure;
+use assay_sys::escape::page::Figure;
 use serde_json::{Value, json};
 
 use crate::measure_style;

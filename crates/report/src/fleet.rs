@@ -1,10 +1,10 @@
 //! Several hosts running one study.
 
-use assay_escape::page::{Cell, PAGE, Page, Parts, Rows, Section, Table, Tag, Tone, Verdict};
-use assay_facts::Available;
-use assay_verdict::{
+use assay_host::facts::Available;
+use assay_judge::verdict::{
     FleetComparison, FleetHost, FleetJudgement, FleetPromise, FleetTrial, HostState, Spread,
 };
+use assay_sys::escape::page::{Cell, PAGE, Page, Parts, Rows, Section, Table, Tag, Tone, Verdict};
 
 use crate::figure;
 use crate::html::{self, FIGURES};
@@ -26,8 +26,8 @@ pub fn text(judgement: &FleetJudgement, width: usize, color: bool) -> String {
 /// The states of a fleet's tasks, for a terminal of `width` columns.
 #[must_use]
 pub fn hosts_text(hosts: &[FleetHost], width: usize, color: bool) -> String {
-    let lines = table_of_hosts(hosts).lines(width, assay_escape::page::Paint { color });
-    assay_escape::page::joined(&lines)
+    let lines = table_of_hosts(hosts).lines(width, assay_sys::escape::page::Paint { color });
+    assay_sys::escape::page::joined(&lines)
 }
 
 fn page(judgement: &FleetJudgement) -> Page {
@@ -173,7 +173,8 @@ fn promise(figure: String, promise: &FleetPromise, page: &mut Parts) {
             .right("worst error", 0, |host| number::or_none(host.worst_error, error))
             .prose("why", |host| wording::sentence(&host.reason)),
     );
-    let not_kept = promise.hosts.iter().filter(|host| host.verdict != assay_verdict::Verdict::Kept);
+    let not_kept =
+        promise.hosts.iter().filter(|host| host.verdict != assay_judge::verdict::Verdict::Kept);
     page.on_terminal(|page| {
         page.list(not_kept.take(REASONS).map(|host| format!("{}: {}", host.node, host.reason)));
     });
@@ -240,7 +241,9 @@ fn spreads(promise: &FleetPromise) -> Table {
 mod tests {
     use std::collections::BTreeMap;
 
-    use assay_verdict::{Differs, Extreme, FleetGroup, HostDifference, PromiseOnHost, Verdict};
+    use assay_judge::verdict::{
+        Differs, Extreme, FleetGroup, HostDifference, PromiseOnHost, Verdict,
+    };
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 mod code;
 
-use assay_escape::html as escaped;
-use assay_escape::json_in_html;
-use assay_escape::page::{Cell, Column, Figure, Page, Part, Parts, Section, Table, Tag};
+use assay_sys::escape::html as escaped;
+use assay_sys::escape::json_in_html;
+use assay_sys::escape::page::{Cell, Column, Figure, Page, Part, Parts, Section, Table, Tag};
 
 use crate::wording::capitalised;
 use code::TEXT;
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn every_part_of_a_page_is_escaped() {
-        use assay_escape::page::{Rows, Tone};
+        use assay_sys::escape::page::{Rows, Tone};
         const EVIL: &str = "</script><b>\"'";
         let tag = || Tag::new(Tone::Bad, "", EVIL);
         let fill = |page: &mut Parts| {

@@ -1,10 +1,10 @@
 //! The list of runs as a page. The page embeds its entries as data, so an update reads only new or
 //! changed runs.
 
-use assay_escape::page::{Tag, Tone};
-use assay_escape::{html as escaped, json_in_html};
-use assay_run_folder::{RunSummary, Stamp, State, parse_json};
-use assay_verdict::Verdict;
+use assay_judge::verdict::Verdict;
+use assay_record::run_folder::{RunSummary, Stamp, State, parse_json};
+use assay_sys::escape::page::{Tag, Tone};
+use assay_sys::escape::{html as escaped, json_in_html};
 use serde::{Deserialize, Serialize};
 
 use crate::html::{self, INDEX};
@@ -160,7 +160,7 @@ mod tests {
         IndexEntry {
             name: name.to_owned(),
             link: name.to_owned(),
-            stamp: assay_run_folder::stamp(std::path::Path::new("no such folder")),
+            stamp: assay_record::run_folder::stamp(std::path::Path::new("no such folder")),
             summary: RunSummary {
                 state,
                 study: "io-weight".to_owned(),

@@ -1,9 +1,9 @@
 //! The parameters of iocost for a disk, for a terminal.
 
-use assay_intervention::iocost::IoCost;
+use assay_cause::iocost::IoCost;
 
 use crate::wording;
-use assay_escape::page::wrap;
+use assay_sys::escape::page::wrap;
 
 /// What was measured, the lines for the kernel and for systemd, and what a study of weights showed under them, for a
 /// terminal of `width` columns.

@@ -29,7 +29,9 @@ mod tuning;
 mod waiting;
 mod wording;
 
-use assay_run_folder::Table;
+pub mod export;
+
+use assay_record::run_folder::Table;
 
 pub use across::sentence as comparison_words;
 pub use ascii::ascii;

@@ -9,7 +9,7 @@ mod line;
 
 use std::time::Duration;
 
-use assay_verdict::{PromiseJudgement, TrialJudgement, Verdict};
+use assay_judge::verdict::{PromiseJudgement, TrialJudgement, Verdict};
 
 use crate::number;
 use crate::wording;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_terms::Measure;
+use assay_record::terms::Measure;
 
 use crate::counters::{Curve, curves};
 use crate::measure_style;

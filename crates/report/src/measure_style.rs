@@ -1,6 +1,6 @@
 //! The measures that are drawn for every group of a trial: which, their values, and their axes.
 
-use assay_terms::Measure;
+use assay_record::terms::Measure;
 
 use crate::counters::Curve;
 use crate::number::Unit;

@@ -1,6 +1,6 @@
 //! Number formatting: one unit and one number of decimals per column, so that decimal points align.
 
-use assay_terms::{Measure, Scale};
+use assay_record::terms::{Measure, Scale};
 
 /// Shown in place of a missing number.
 pub(crate) const NONE: &str = "\u{2013}";

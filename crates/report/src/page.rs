@@ -15,14 +15,14 @@ mod workloads;
 
 use std::collections::BTreeSet;
 
-use assay_escape::page::{
+use assay_cause::Tuning;
+use assay_host::facts::Available;
+use assay_judge::verdict::{Judgement, TrialJudgement};
+use assay_record::run_folder::Manifest;
+use assay_sys::escape::page::{
     Cell, MIN_WIDTH, Page, Paint, Parts, Rows, Section, Tag, Verdict, joined, wrap,
 };
-use assay_escape::{shell_word, shell_words};
-use assay_facts::Available;
-use assay_intervention::Tuning;
-use assay_run_folder::Manifest;
-use assay_verdict::{Judgement, TrialJudgement};
+use assay_sys::escape::{shell_word, shell_words};
 
 use crate::across::{self as promises_across, Across};
 use crate::html::{self, FIGURES};

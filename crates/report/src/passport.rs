@@ -1,9 +1,9 @@
 //! A passport in a terminal.
 
-use assay_verdict::{CaseVerdict, Passport, PassportCase, PassportKernel};
+use assay_judge::verdict::{CaseVerdict, Passport, PassportCase, PassportKernel};
 
 use crate::number::NONE;
-use assay_escape::page::{Paint, Rows, Table, wrap};
+use assay_sys::escape::page::{Paint, Rows, Table, wrap};
 
 /// The kernels, and every case that is broken, undecided or void somewhere, with the reasons. With `all`, every case.
 #[must_use]
@@ -54,7 +54,8 @@ fn reasons<'p>(
 ) -> impl Iterator<Item = String> + 'p {
     passport.kernels.iter().filter_map(|kernel| {
         let reason = &case.results.get(&kernel.name)?.reason;
-        let text = format!("  {} on {}: {}", case.name(), kernel.name, assay_escape::line(reason));
+        let text =
+            format!("  {} on {}: {}", case.name(), kernel.name, assay_sys::escape::line(reason));
         (!reason.is_empty()).then_some(text)
     })
 }
@@ -86,7 +87,7 @@ fn word(case: &PassportCase, kernel: &str) -> &'static str {
 mod tests {
     use std::collections::BTreeMap;
 
-    use assay_verdict::CaseResult;
+    use assay_judge::verdict::CaseResult;
 
     use super::*;
 

@@ -9,7 +9,7 @@ mod section;
 mod summary;
 mod threads;
 
-use assay_run_folder::{Manifest, RepeatRecord};
+use assay_record::run_folder::{Manifest, RepeatRecord};
 use serde_json::{Value, json};
 
 use crate::Samples;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::TrialRecord;
-use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
+use assay_judge::verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
+use assay_record::run_folder::TrialRecord;
 
 use crate::{number, wording};
 

@@ -1,8 +1,8 @@
 //! One trial with its record, judgement and samples.
 
-use assay_escape::page::{Tag, Tone};
-use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
-use assay_verdict::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
+use assay_judge::verdict::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
+use assay_record::run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
+use assay_sys::escape::page::{Tag, Tone};
 
 use crate::Samples;
 use crate::number::NONE;

@@ -1,8 +1,8 @@
 //! A search for the best setting.
 
-use assay_escape::page::{PAGE, Paint, Rows, Section, Table, Tag, Tone, joined};
-use assay_intervention::{Measured, Outcome, SettingResult, Tuning};
-use assay_verdict::Interval;
+use assay_cause::{Measured, Outcome, SettingResult, Tuning};
+use assay_judge::verdict::Interval;
+use assay_sys::escape::page::{PAGE, Paint, Rows, Section, Table, Tag, Tone, joined};
 
 use crate::figure;
 use crate::number::{self, Unit};
@@ -12,8 +12,8 @@ use crate::wording;
 #[must_use]
 pub fn text(tuning: &Tuning, width: usize) -> String {
     joined(
-        &section(tuning).lines(width.max(assay_escape::page::MIN_WIDTH), Paint { color: false })
-            [1..],
+        &section(tuning)
+            .lines(width.max(assay_sys::escape::page::MIN_WIDTH), Paint { color: false })[1..],
     )
 }
 
@@ -89,7 +89,9 @@ fn settings(tuning: &Tuning) -> Table {
         })
         .left("eliminated", PAGE, eliminated)
         .left("verdict", 0, |one| {
-            wording::tag(one.best_data().map_or(assay_verdict::Verdict::Void, |data| data.verdict))
+            wording::tag(
+                one.best_data().map_or(assay_judge::verdict::Verdict::Void, |data| data.verdict),
+            )
         })
         .into()
 }

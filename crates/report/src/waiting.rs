@@ -4,7 +4,7 @@
 mod account;
 
 use assay_blame::{Answer, Culprit, DiskAnswer, DiskGroup, Verdict};
-use assay_run_folder::RepeatRecord;
+use assay_record::run_folder::RepeatRecord;
 
 use crate::counters::curves;
 use crate::trial::Trial;

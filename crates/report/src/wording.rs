@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use assay_escape::page::{Tag, Tone};
-use assay_terms::{Measure, PROGRESS, RelationKind};
-use assay_verdict::wording::levels;
-use assay_verdict::{
+use assay_judge::verdict::wording::levels;
+use assay_judge::verdict::{
     FleetPromise, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
 };
+use assay_record::terms::{Measure, PROGRESS, RelationKind};
+use assay_sys::escape::page::{Tag, Tone};
 use serde_json::Value;
 
-pub(crate) use assay_verdict::wording::{count, level};
+pub(crate) use assay_judge::verdict::wording::{count, level};
 
 use crate::number::{self, Unit};
 
@@ -206,7 +206,7 @@ pub(crate) fn total_rate(promise: &PromiseJudgement) -> Option<String> {
 /// The spans with the largest deviations, as multiples of the promised value: at most `most` of
 /// them, the worst group first.
 pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<String> {
-    let mut spans: Vec<(&str, f64, assay_verdict::WorstSpan)> = promise
+    let mut spans: Vec<(&str, f64, assay_judge::verdict::WorstSpan)> = promise
         .groups
         .iter()
         .filter(|group| group.expected_share > 0.0)

@@ -28,9 +28,9 @@ use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::SCHEMA;
 use assay_audit::{Audit, Class, Manifest, Snapshot, manifest};
-use assay_files::{input_text, replace};
 use assay_host::Owners;
-use assay_kernel::Root;
+use assay_sys::files::{input_text, replace};
+use assay_sys::kernel::Root;
 use jiff::Timestamp;
 
 use crate::code::Code;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use assay_plan::{Plan, Trial};
 use assay_study::DiskSource;
-use assay_units::{Bytes, format_duration};
+use assay_study::plan::{Plan, Trial};
+use assay_sys::units::{Bytes, format_duration};
 use serde::Serialize;
 
 /// No disk has as much room.

@@ -17,11 +17,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_blame::{Answer, DiskAnswer};
-use assay_facts::{Available, HostFacts};
+use assay_host::facts::{Available, HostFacts};
 use assay_host::{Owners, gather};
-use assay_kernel::parse::cgroups::process_groups;
-use assay_kernel::{Error as KernelError, Root, signal};
-use assay_sample::waits::{CpuHierarchy, WaitWatch, WatchError};
+use assay_record::sample::waits::{CpuHierarchy, WaitWatch, WatchError};
+use assay_sys::kernel::parse::cgroups::process_groups;
+use assay_sys::kernel::{Error as KernelError, Root, signal};
 
 use crate::context::Context;
 use crate::error::Error;

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use assay_run_folder::Manifest;
-use assay_runner::Finished;
-use assay_verdict::{Equivalence, Judgement, Verdict};
+use assay_judge::verdict::{Equivalence, Judgement, Verdict};
+use assay_record::run_folder::Manifest;
+use assay_run::runner::Finished;
 
 /// How a command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,9 +5,9 @@ mod newest;
 
 use std::path::Path;
 
-use assay_compare::{Side, Terms, compare_levels, compare_runs};
-use assay_run_folder::{Run, RunFolder};
-use assay_verdict::RunComparison;
+use assay_judge::compare::{Side, Terms, compare_levels, compare_runs};
+use assay_judge::verdict::RunComparison;
+use assay_record::run_folder::{Run, RunFolder};
 
 use crate::error::Error;
 use crate::finish_run::{open_run, read_run};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use assay_conformance::{Case, Document, Request, Verdict};
-use assay_facts::HostFacts;
-use assay_files::input_text;
+use assay_conform::{Case, Document, Request, Verdict};
+use assay_host::facts::HostFacts;
 use assay_host::gather;
+use assay_sys::files::input_text;
 use jiff::Timestamp;
 
 use crate::code::Code;

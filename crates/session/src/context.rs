@@ -2,28 +2,28 @@
 
 use std::path::PathBuf;
 
-use assay_facts::HostFacts;
+use assay_host::facts::HostFacts;
 use assay_host::state_dir;
-use assay_kernel::{Root, signal};
-use assay_plan::Footprint;
-use assay_run_folder::Guest;
-use assay_runner::{Failure, Finished, Request, Schedule, StopRule};
+use assay_record::run_folder::Guest;
+use assay_run::runner::{Failure, Finished, Request, Schedule, StopRule};
+use assay_study::plan::Footprint;
+use assay_sys::kernel::{Root, signal};
 
 /// Runs plans, and generators that predict their own memory. Tests replace it.
 pub trait Runner {
     /// Runs a request, in the order of `schedule` if there is one.
     ///
     /// # Errors
-    /// Only if nothing was changed; see `assay_runner::run`.
+    /// Only if nothing was changed; see `assay_run::runner::run`.
     fn run(
         &self,
         request: &Request,
-        observer: &mut dyn assay_runner::Observer,
+        observer: &mut dyn assay_run::runner::Observer,
         stop_rule: &mut dyn StopRule,
         schedule: Option<&mut dyn Schedule>,
     ) -> Result<Finished, Failure>;
 
-    /// What a generator predicts to use; see `assay_runner::footprint`.
+    /// What a generator predicts to use; see `assay_run::runner::footprint`.
     ///
     /// # Errors
     /// The reason why there is no number.
@@ -38,19 +38,21 @@ impl Runner for HostRunner {
     fn run(
         &self,
         request: &Request,
-        observer: &mut dyn assay_runner::Observer,
+        observer: &mut dyn assay_run::runner::Observer,
         stop_rule: &mut dyn StopRule,
         schedule: Option<&mut dyn Schedule>,
     ) -> Result<Finished, Failure> {
         signal::note_interruptions();
         match schedule {
-            Some(schedule) => assay_runner::run_schedule(request, observer, stop_rule, schedule),
-            None => assay_runner::run(request, observer, stop_rule),
+            Some(schedule) => {
+                assay_run::runner::run_schedule(request, observer, stop_rule, schedule)
+            }
+            None => assay_run::runner::run(request, observer, stop_rule),
         }
     }
 
     fn footprint(&self, command: &[String]) -> Result<Footprint, String> {
-        assay_runner::footprint(command)
+        assay_run::runner::footprint(command)
     }
 }
 

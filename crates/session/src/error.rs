@@ -56,14 +56,14 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// An output whose reader has closed it is not a failure, but ends the command.
-impl From<assay_export::Error> for Error {
-    fn from(error: assay_export::Error) -> Self {
+impl From<assay_report::export::Error> for Error {
+    fn from(error: assay_report::export::Error) -> Self {
         match error {
-            assay_export::Error::ReaderClosed => Self::ended(Code::Kept),
-            assay_export::Error::Run(_) | assay_export::Error::NotApplicable(_) => {
+            assay_report::export::Error::ReaderClosed => Self::ended(Code::Kept),
+            assay_report::export::Error::Run(_) | assay_report::export::Error::NotApplicable(_) => {
                 Self::usage(error)
             }
-            assay_export::Error::Write(..) => Self::host(error),
+            assay_report::export::Error::Write(..) => Self::host(error),
         }
     }
 }

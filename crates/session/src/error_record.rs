@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_plan::Plan;
-use assay_verdict::RunErrors;
+use assay_judge::verdict::RunErrors;
+use assay_study::plan::Plan;
 
 use crate::code::Code;
 use crate::error::Error;
@@ -48,7 +48,7 @@ impl<O> ErrorRecord<O> {
     /// The result is one, or the document cannot be written.
     pub fn write(&self, path: &Path, result: Result<Code, Error>) -> Result<Code, Error> {
         let text = serde_json::to_string_pretty(&self.document(&result)).map_err(Error::host)?;
-        let written = assay_files::replace(path, format!("{text}\n").as_bytes());
+        let written = assay_sys::files::replace(path, format!("{text}\n").as_bytes());
         result.and_then(|code| written.map(|()| code).map_err(Error::host))
     }
 }
@@ -75,7 +75,7 @@ impl<O: Observer> Observer for ErrorRecord<O> {
         &mut self,
         current: CurrentSetting,
         length: Duration,
-    ) -> Box<dyn assay_runner::Observer> {
+    ) -> Box<dyn assay_run::runner::Observer> {
         self.to.begin_search(current, length)
     }
 }

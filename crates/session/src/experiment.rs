@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use assay_facts::HostFacts;
-use assay_plan::{RepeatId, Trial, interleave};
-use assay_run_folder::{Manifest, Run, RunFolder};
-use assay_runner::{Finished, NextRepeat, Request, Schedule};
-use assay_verdict::Judgement;
+use assay_host::facts::HostFacts;
+use assay_judge::verdict::Judgement;
+use assay_record::run_folder::{Manifest, Run, RunFolder};
+use assay_run::runner::{Finished, NextRepeat, Request, Schedule};
+use assay_study::plan::{RepeatId, Trial, interleave};
 
 use crate::context::Context;
 use crate::error::Error;

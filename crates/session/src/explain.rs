@@ -10,12 +10,12 @@ mod target;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_intervention::{Arm, Explanation, Finding, Fresh, Question};
-use assay_plan::{Trial, interleave};
-use assay_run_folder::RunFolder;
-use assay_runner::Request;
-use assay_verdict::wording::count;
-use assay_verdict::{Judgement, Verdict};
+use assay_cause::{Arm, Explanation, Finding, Fresh, Question};
+use assay_judge::verdict::wording::count;
+use assay_judge::verdict::{Judgement, Verdict};
+use assay_record::run_folder::RunFolder;
+use assay_run::runner::Request;
+use assay_study::plan::{Trial, interleave};
 
 use crate::code::Code;
 use crate::context::Context;
@@ -99,7 +99,7 @@ fn carry_out(
     observer: &mut dyn Observer,
 ) -> Result<Explained, Error> {
     // Predictions are written down before anything runs.
-    let predictions = assay_intervention::predict(&target.trial, &target.judged, &arms);
+    let predictions = assay_cause::predict(&target.trial, &target.judged, &arms);
     request.folder.write_json("predictions.json", &predictions).map_err(Error::host)?;
     let evaluate = |judgement: &Judgement, arms: &[Arm], fresh: &[Fresh]| {
         let question = Question {
@@ -110,7 +110,7 @@ fn carry_out(
             suspects: target.suspects(),
             predictions: &predictions,
         };
-        assay_intervention::explain(judgement, question, arms)
+        assay_cause::explain(judgement, question, arms)
     };
     let look =
         |arms: &[Arm], fresh: &[Fresh]| evaluate(&experiment::look(&request.folder)?, arms, fresh);
@@ -163,7 +163,7 @@ fn announcement(target: &Target, trials: &[(String, Trial)], length: Length) -> 
 
 #[cfg(test)]
 mod tests {
-    use assay_files::Trust;
+    use assay_sys::files::Trust;
 
     use super::*;
     use crate::replay_tests::{as_recorded_now, context, fault};

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_export::{Error, Follower, Format, Outcome, RunSource};
-use assay_run_folder::Run;
+use assay_record::run_folder::Run;
+use assay_report::export::{Error, Follower, Format, Outcome, RunSource};
 
 /// How often a running run is polled. The sampler writes its batches once a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -64,7 +64,7 @@ pub fn export_tables(
     samples: bool,
 ) -> Result<Outcome, Error> {
     let folder = match (out, runs) {
-        (Some(out), _) => assay_files::output_dir(out)?,
+        (Some(out), _) => assay_sys::files::output_dir(out)?,
         // Inside the open run folder, so that no link is followed.
         (None, [only]) => only.open()?.dir().make_dir("export")?,
         (None, _) => {
@@ -74,7 +74,7 @@ pub fn export_tables(
             ));
         }
     };
-    assay_export::export(runs, format, &folder, samples)
+    assay_report::export::export(runs, format, &folder, samples)
 }
 
 /// Writes runs as one text; only JSON lines hold several.
@@ -88,7 +88,7 @@ pub fn export_text(
     samples: bool,
 ) -> Result<Outcome, Error> {
     if format == ExportFormat::JsonLines {
-        return assay_export::json_lines(runs, out, samples);
+        return assay_report::export::json_lines(runs, out, samples);
     }
     let [source] = runs else {
         return Err(Error::NotApplicable(
@@ -108,7 +108,7 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(match format {
         ExportFormat::Fio => {
-            format!("{:#}\n", assay_export::fio(&run.manifest, &run.samples)?)
+            format!("{:#}\n", assay_report::export::fio(&run.manifest, &run.samples)?)
         }
         ExportFormat::Junit => {
             let judgement = assay_judge::judge(&run.manifest, &run.samples);
@@ -117,12 +117,12 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
                     "JUnit's format holds verdicts, and this run promises nothing".to_owned(),
                 ));
             }
-            assay_export::junit(&judgement, Some(&run.manifest))
+            assay_report::export::junit(&judgement, Some(&run.manifest))
         }
         _ => {
             let promises = run.manifest.recording.is_none();
             let judgement = promises.then(|| assay_judge::judge(&run.manifest, &run.samples));
-            assay_export::openmetrics(&name, &run.manifest, judgement.as_ref())
+            assay_report::export::openmetrics(&name, &run.manifest, judgement.as_ref())
         }
     })
 }
@@ -158,7 +158,7 @@ pub fn follow_metrics(
     mut show: impl FnMut(&str) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut follower = Follower::new(run);
-    let mut live = assay_export::Live::default();
+    let mut live = assay_report::export::Live::default();
     loop {
         let over = follower.is_over();
         follower.samples(&mut |place, table| live.take(place, table))?;

@@ -6,12 +6,12 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use assay_files::input_text;
+use assay_judge::verdict::{Judgement, Verdict};
 use assay_judge::{MeasuredShares, judge_shares};
-use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_verdict::{Judgement, Verdict};
-use assay_workload::amounts::parse_amounts;
-use assay_workload::fio::{Totals, job_names, parse_bandwidth_log, parse_totals, sum_jobs};
+use assay_record::run_folder::{PromiseRecord, RelationRecord};
+use assay_study::workload::amounts::parse_amounts;
+use assay_study::workload::fio::{Totals, job_names, parse_bandwidth_log, parse_totals, sum_jobs};
+use assay_sys::files::input_text;
 
 use crate::error::Error;
 

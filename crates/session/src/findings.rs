@@ -1,6 +1,6 @@
 //! What the check of a study found, with the text that it points into.
 
-use assay_diagnostic::{Diagnostic, document, render};
+use assay_study::diagnostic::{Diagnostic, document, render};
 
 /// Mistakes of a study and remarks on it, with the text that they point into.
 #[derive(Debug, Clone, Default)]

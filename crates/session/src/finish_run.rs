@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use assay_files::Dir;
-use assay_run_folder::{Run, RunFolder, runs, unlisted_samples};
-use assay_verdict::Judgement;
+use assay_judge::verdict::Judgement;
+use assay_record::run_folder::{Run, RunFolder, runs, unlisted_samples};
+use assay_sys::files::Dir;
 
 use crate::error::Error;
 use crate::observer::Observer;
@@ -52,7 +52,10 @@ pub(crate) fn read_run(folder: &RunFolder, observer: &mut dyn Observer) -> Resul
 ///
 /// # Errors
 /// The folder cannot be written.
-pub fn judge_run(folder: &RunFolder, run: &Run) -> Result<Judgement, assay_run_folder::Error> {
+pub fn judge_run(
+    folder: &RunFolder,
+    run: &Run,
+) -> Result<Judgement, assay_record::run_folder::Error> {
     let judgement = assay_judge::judge(&run.manifest, &run.samples);
     folder.write_json("verdict.json", &judgement)?;
     write_report(folder, run, &judgement)?;
@@ -67,7 +70,7 @@ pub(crate) fn write_report(
     folder: &RunFolder,
     run: &Run,
     judgement: &Judgement,
-) -> Result<(), assay_run_folder::Error> {
+) -> Result<(), assay_record::run_folder::Error> {
     let search = folder.has("tune.json");
     let search = search.then(|| folder.read_json("tune.json")).transpose()?;
     let html = assay_report::html(&run.manifest, judgement, &run.samples, search.as_ref());
@@ -78,7 +81,7 @@ pub(crate) fn write_report(
 /// written does not fail the run.
 pub fn update_index(folder: &RunFolder, observer: &mut dyn Observer) {
     let Ok(around) = folder.dir().current_parent() else { return };
-    if let Err(error) = assay_export::update_own_index(&around) {
+    if let Err(error) = assay_report::export::update_own_index(&around) {
         observer.message(&format!("note: the list of runs: {error}"));
     }
 }
@@ -89,7 +92,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
     use std::path::PathBuf;
 
-    use assay_files::Trust;
+    use assay_sys::files::Trust;
 
     use super::*;
     use crate::transcript::Transcript;
@@ -124,7 +127,10 @@ mod tests {
             chown(runs.join("index.html"), Some(65534), Some(65534)).unwrap();
         });
         assert!(fs::read_to_string(&page).unwrap() == forged);
-        assert!(assay_export::update_index(page.parent().unwrap()).is_err(), "not even on request");
+        assert!(
+            assay_report::export::update_index(page.parent().unwrap()).is_err(),
+            "not even on request"
+        );
         assert!(fs::read_to_string(&page).unwrap() == forged);
     }
 

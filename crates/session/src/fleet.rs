@@ -5,10 +5,10 @@ mod submit;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_files::{Caller, Trust, check};
 use assay_fleet::{CopySources, Fleet, FleetFolder, cancel, collect, queue, submit, write};
-use assay_kernel::signal;
-use assay_verdict::{FleetJudgement, HostState, Verdict};
+use assay_judge::verdict::{FleetJudgement, HostState, Verdict};
+use assay_sys::files::{Caller, Trust, check};
+use assay_sys::kernel::signal;
 
 use crate::code::Code;
 use crate::error::Error;
@@ -87,7 +87,7 @@ impl OpenFleet {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let job = submit(&self.folder, &mut self.fleet, tasks, exclude).map_err(Error::host)?;
-        let tasks = assay_verdict::wording::count(tasks.len(), "task");
+        let tasks = assay_judge::verdict::wording::count(tasks.len(), "task");
         let folder = self.folder.path().display();
         observer.message(&format!("job {job} of {tasks}; fleet {folder}"));
         Ok(())
@@ -151,7 +151,8 @@ pub fn collect_fleet(
         }
         (Err(error), true) => return Err(error),
         (Err(_), false) => {
-            let dir = check(path, Caller::from_sudo(), trust).and_then(assay_files::Checked::make);
+            let dir =
+                check(path, Caller::from_sudo(), trust).and_then(assay_sys::files::Checked::make);
             let judgement = collect(None, &copies, &Ok(assay_fleet::Queue::new()));
             write(&dir.map_err(Error::host)?, &judgement).map_err(Error::host)?;
             judgement
@@ -159,10 +160,10 @@ pub fn collect_fleet(
     };
     let missing = judgement.hosts.iter().filter(|host| host.verdict.is_none()).count();
     if missing > 0 {
-        let word = assay_escape::shell_word(&path.display().to_string());
+        let word = assay_sys::escape::shell_word(&path.display().to_string());
         observer.message(&format!(
             "{missing} of {} without a verdict; again: assay fleet resume {word}",
-            assay_verdict::wording::count(judgement.hosts.len(), "task")
+            assay_judge::verdict::wording::count(judgement.hosts.len(), "task")
         ));
     }
     Ok(judgement)

@@ -2,8 +2,8 @@
 
 mod table;
 
-use assay_cgroup::inventory::{Entry, Filter, Inventory, Mounted, Rates};
-use assay_facts::CgroupLayout;
+use assay_host::cgroup::inventory::{Entry, Filter, Inventory, Mounted, Rates};
+use assay_host::facts::CgroupLayout;
 use serde::Serialize;
 
 use crate::error::Error;

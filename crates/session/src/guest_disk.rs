@@ -1,6 +1,6 @@
 //! The disk of a study in a guest whose loop disks take no scheduler.
 
-use assay_facts::HostFacts;
+use assay_host::facts::HostFacts;
 use assay_study::{DiskOverride, DiskSource, override_disk};
 
 use crate::context::Context;
@@ -37,10 +37,10 @@ pub(crate) fn replace_loop(
 
 #[cfg(test)]
 mod tests {
-    use assay_facts::{Available, Scheduler};
-    use assay_run_folder::Guest;
+    use assay_host::facts::{Available, Scheduler};
+    use assay_record::run_folder::Guest;
+    use assay_sys::units::Bytes;
     use assay_test_support::hosts::{host, unused_disk};
-    use assay_units::Bytes;
 
     use super::*;
     use crate::load::load;
@@ -63,7 +63,8 @@ mod tests {
         host.null_blk = Available::Value(());
         let offered = offered.iter().map(|name| (*name).to_owned()).collect();
         let scheduler = Some(Scheduler { active: "none".to_owned(), offered });
-        host.disks.push(assay_facts::Disk { scheduler, ..unused_disk("loop0", Bytes::mebi(64)) });
+        host.disks
+            .push(assay_host::facts::Disk { scheduler, ..unused_disk("loop0", Bytes::mebi(64)) });
         host
     }
 

@@ -4,8 +4,8 @@ mod caches;
 mod knobs;
 mod known;
 
-use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
-use assay_knob::KnobFact;
+use assay_host::facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
+use assay_host::knob::KnobFact;
 
 pub use knobs::{check_knob_table, knob_check_text};
 pub(crate) use known::SignsBelow;
@@ -66,7 +66,7 @@ fn machine(facts: &HostFacts, lines: &mut Vec<String>) {
         cpus.model
     ));
     lines.extend(caches::lines(&facts.caches));
-    lines.extend(assay_facts::topology_lines(facts));
+    lines.extend(assay_host::facts::topology_lines(facts));
     lines.push(format!(
         "  memory  {:.1} GiB, swap {:.1} GiB",
         facts.memory.get() as f64 / f64::from(1 << 30),

@@ -4,12 +4,12 @@ mod schedule;
 
 use std::time::Duration;
 
-use assay_intervention::iocost::{
+use assay_cause::iocost::{
     IoCost, Load, Proof, READS, WRITES, hwdb, model_line, model_words, percentile, qos_line,
     qos_words,
 };
-use assay_run_folder::{Manifest, RunFolder};
-use assay_runner::{Finished, Request};
+use assay_record::run_folder::{Manifest, RunFolder};
+use assay_run::runner::{Finished, Request};
 use assay_study::{DiskOverride, Study, override_disk, override_scheduler, permit_erasing};
 
 use crate::code::Code;
@@ -21,7 +21,7 @@ use crate::observer::Observer;
 use crate::overrides::StudyChoice;
 use crate::prepare::{Destination, facts_for, plan_for};
 use crate::run::judge_finished;
-use assay_verdict::Judgement;
+use assay_judge::verdict::Judgement;
 use schedule::{IoCostSchedule, LoadFactory, Measured, ProofPlan};
 
 /// Starts of the proof: fewer decide nothing.

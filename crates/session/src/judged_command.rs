@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_exec::{Next, Outcome, Report, Stall, Throttling, Watcher};
-use assay_facts::{Available, HostFacts};
+use assay_host::facts::{Available, HostFacts};
 use assay_host::{Ledger, gather};
+use assay_judge::verdict::Validity;
 use assay_judge::{Disturbances, validity};
-use assay_kernel::{Error as KernelError, Root};
-use assay_units::CpuSet;
-use assay_verdict::Validity;
+use assay_run::exec::{Next, Outcome, Report, Stall, Throttling, Watcher};
+use assay_sys::kernel::{Error as KernelError, Root};
+use assay_sys::units::CpuSet;
 
 use crate::context::Context;
 use crate::error::Error;

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_files::{Dir, Trust};
 use assay_lab::{
     Argument, Cache, Ended, GuestSpec, GuestTask, ReadOnlyMount, Results, WORK, Watcher,
 };
-use assay_run_folder::RunFolder;
+use assay_record::run_folder::RunFolder;
 use assay_study::{DiskOverride, DiskSource};
-use assay_units::Bytes;
+use assay_sys::files::{Dir, Trust};
+use assay_sys::units::Bytes;
 use jiff::Timestamp;
 
 use crate::error::Error;

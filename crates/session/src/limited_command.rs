@@ -1,13 +1,13 @@
-//! One command under limits: what is asked of `assay_exec`, and how a refusal is told.
+//! One command under limits: what is asked of `assay_run::exec`, and how a refusal is told.
 
 use std::ffi::OsString;
 
-use assay_exec::{
+use assay_host::facts::HostFacts;
+use assay_host::gather;
+use assay_run::exec::{
     Failure, Fault, Leftover, Outcome, PlacementOption, Refused, Request, Setting, Unwatched,
     Watcher,
 };
-use assay_facts::HostFacts;
-use assay_host::gather;
 use jiff::Timestamp;
 
 use crate::code::Code;
@@ -33,7 +33,7 @@ pub struct LimitedCommand {
 }
 
 impl LimitedCommand {
-    /// What is asked of `assay_exec`; the group's name begins with `purpose`.
+    /// What is asked of `assay_run::exec`; the group's name begins with `purpose`.
     #[must_use]
     pub fn request(&self, context: &Context, purpose: &str) -> Request {
         let Self { command, settings, place, disk, leftover, keep_going } = self.clone();
@@ -76,7 +76,7 @@ pub(crate) fn run_with(
 ) -> Result<Result<Outcome, u8>, Error> {
     let request = command.request(context, "exec");
     let mut notify = |text: &str| observer.message(&format!("assay: {text}"));
-    match assay_exec::exec_watched(&request, facts, &mut notify, watcher) {
+    match assay_run::exec::exec_watched(&request, facts, &mut notify, watcher) {
         Ok(outcome) => Ok(Ok(outcome)),
         Err(Failure::NotRestored(why, errors)) => {
             let why = if let Failure::Host(error) = *why { Some(error.to_string()) } else { None };
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_last_memory_policy_counts_and_placement_follows_the_knobs() {
-        let parse = |text: &str| assay_exec::parse_placement(text).unwrap();
+        let parse = |text: &str| assay_run::exec::parse_placement(text).unwrap();
         let command = LimitedCommand {
             settings: vec!["cpu.weight=50".parse().unwrap()],
             place: ["cpus=0", "memory=interleave:0", "memory=interleave:0-1"].map(parse).into(),

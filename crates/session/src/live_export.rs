@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use assay_export::{Error, Follower};
-use assay_kernel::signal;
-use assay_run_folder::RunFolder;
+use assay_record::run_folder::RunFolder;
+use assay_report::export::{Error, Follower};
+use assay_sys::kernel::signal;
 
 use crate::exporting::follow_lines;
 
@@ -117,7 +117,8 @@ mod tests {
     #[test]
     fn a_reader_that_does_not_read_ends_no_later_than_its_limit() {
         let dir = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(&dir.path().join("run"), assay_files::Trust::Checked).unwrap();
+        let run =
+            RunFolder::create(&dir.path().join("run"), assay_sys::files::Trust::Checked).unwrap();
         run.write_text("events.jsonl", "{\"time_ns\": 1}\n").unwrap();
         let limits: [(Duration, &dyn Fn() -> bool); 2] = [(TICK, &|| false), (READER, &|| true)];
         for (patience, stop) in limits {

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use assay_diagnostic::{Diagnostic, Severity, closest};
-use assay_files::{input_text, regular_text};
+use assay_judge::verdict::wording::count;
+use assay_study::diagnostic::{Diagnostic, Severity, closest};
 use assay_study::{
     Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
 };
-use assay_verdict::wording::count;
+use assay_sys::files::{input_text, regular_text};
 
 use crate::code::Code;
 use crate::error::Error;
@@ -47,7 +47,7 @@ impl Loaded {
 }
 
 /// How text of a file is read, up to so many bytes.
-type Reader = fn(&Path, u64) -> Result<String, assay_files::Error>;
+type Reader = fn(&Path, u64) -> Result<String, assay_sys::files::Error>;
 
 /// A study's text and origin.
 struct Source {
@@ -266,7 +266,7 @@ mod tests {
     fn what_is_not_a_regular_file_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe.toml");
-        let dir = assay_files::Dir::open(folder.path()).unwrap();
+        let dir = assay_sys::files::Dir::open(folder.path()).unwrap();
         // Somebody else has it open for writing, and writes nothing.
         let _open = dir.make_fifo("pipe.toml").unwrap();
         let error = load_regular(&StudyChoice::named(pipe.display().to_string())).unwrap_err();

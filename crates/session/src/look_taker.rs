@@ -5,11 +5,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use assay_judge::verdict::PromiseJudgement;
 use assay_judge::{interim, is_enough, source};
-use assay_kernel::clock::thread_cpu_ns;
-use assay_run_folder::{Run, Table, read_growing};
-use assay_runner::{Progress, StopRule};
-use assay_verdict::PromiseJudgement;
+use assay_record::run_folder::{Run, Table, read_growing};
+use assay_run::runner::{Progress, StopRule};
+use assay_sys::kernel::clock::thread_cpu_ns;
 
 /// The latest look at the current repeat: its time and its judgements.
 pub type SharedLook = Rc<RefCell<Option<(Duration, Vec<PromiseJudgement>)>>>;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
-use assay_plan::Plan;
+use assay_study::plan::Plan;
 
 use crate::findings::Findings;
 use crate::look_taker::SharedLook;
@@ -25,7 +25,7 @@ pub trait Observer {
         &mut self,
         current: CurrentSetting,
         length: Duration,
-    ) -> Box<dyn assay_runner::Observer>;
+    ) -> Box<dyn assay_run::runner::Observer>;
 }
 
 /// Name of the setting that a search is trying.
@@ -34,7 +34,7 @@ pub type CurrentSetting = Rc<RefCell<String>>;
 /// The view of one run.
 pub struct RunView {
     /// Receives the progress.
-    pub progress: Box<dyn assay_runner::Observer>,
+    pub progress: Box<dyn assay_run::runner::Observer>,
     /// Where interim looks are written to, if the view shows them.
     pub looks: Option<SharedLook>,
 }

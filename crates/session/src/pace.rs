@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use assay_plan::{Plan, RepeatId};
 use assay_report::Position;
+use assay_study::plan::{Plan, RepeatId};
 
 /// The repeats of a run in order, and the time that the ended ones took.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ mod results;
 
 use std::path::PathBuf;
 
-use assay_conformance::Case;
-use assay_files::Trust;
-use assay_kernel::signal;
+use assay_conform::Case;
+use assay_judge::verdict::{CaseVerdict, Passport};
 use assay_lab::{Cache, GuestSpec};
-use assay_verdict::{CaseVerdict, Passport};
+use assay_sys::files::Trust;
+use assay_sys::kernel::signal;
 
 use crate::code::Code;
 use crate::context::Context;

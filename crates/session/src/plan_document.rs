@@ -1,8 +1,8 @@
 //! A plan as a JSON document, as `assay check --json` prints it.
 
-use assay_plan::{Plan, PlannedChange, Refusal, Trial, changes};
-use assay_run_folder::{ComparisonRecord, KnobRecord, PromiseRecord, ReferenceRecord};
+use assay_record::run_folder::{ComparisonRecord, KnobRecord, PromiseRecord, ReferenceRecord};
 use assay_study::Bindings;
+use assay_study::plan::{Plan, PlannedChange, Refusal, Trial, changes};
 use serde::Serialize;
 
 use crate::before_run::{Needs, needs};

@@ -1,12 +1,12 @@
 //! A plan as text, as `assay check` shows it.
 
-use assay_plan::{Plan, Trial, changes};
-use assay_run_folder::{
+use assay_judge::verdict::wording::count;
+use assay_record::run_folder::{
     AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, Reference, ReferenceRecord,
     RelationRecord,
 };
-use assay_units::{Percent, format_duration};
-use assay_verdict::wording::count;
+use assay_study::plan::{Plan, Trial, changes};
+use assay_sys::units::{Percent, format_duration};
 
 use crate::before_run::{needs_text, replaced};
 use crate::load::Loaded;

@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use assay_facts::HostFacts;
-use assay_files::Trust;
+use assay_host::facts::HostFacts;
 use assay_host::scratch::with_spare;
 use assay_host::{gather, locate_tools, unfinished};
-use assay_kernel::filesystem::free_space;
-use assay_kernel::signal;
-use assay_plan::{
+use assay_record::run_folder::{Manifest, RunFolder};
+use assay_run::runner::Request;
+use assay_study::Study;
+use assay_study::plan::{
     Plan, Predictions, Refusal, Trial, plan_with, prediction_commands, required_programs,
 };
-use assay_run_folder::{Manifest, RunFolder};
-use assay_runner::Request;
-use assay_study::Study;
-use assay_units::Bytes;
+use assay_sys::files::Trust;
+use assay_sys::kernel::filesystem::free_space;
+use assay_sys::kernel::signal;
+use assay_sys::units::Bytes;
 use jiff::Timestamp;
 
 use crate::before_run::{images, needs_text, replaced};

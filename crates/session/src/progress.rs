@@ -24,7 +24,7 @@ pub trait LiveScreen {
 
 /// Draws a frame of one line, cut to the width: the most important comes first.
 fn draw_line(screen: &mut dyn LiveScreen, text: &str) {
-    screen.draw(&|style| vec![assay_escape::line(text).chars().take(style.columns).collect()]);
+    screen.draw(&|style| vec![assay_sys::escape::line(text).chars().take(style.columns).collect()]);
 }
 
 /// A progress bar; `done` is from 0 to 1.

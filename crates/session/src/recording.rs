@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_host::gather;
-use assay_kernel::signal;
-use assay_run_folder::{Manifest, Run, RunFolder};
-use assay_runner::{FinishedRecording, FollowTarget, SampleRequest};
+use assay_record::run_folder::{Manifest, Run, RunFolder};
+use assay_run::runner::{FinishedRecording, FollowTarget, SampleRequest};
+use assay_sys::kernel::signal;
 use jiff::Timestamp;
 
 use crate::code::Code;
@@ -79,7 +79,7 @@ pub fn record(
     let request = prepare_recording(context, options)?;
     signal::note_interruptions();
     observer.message(&format!("recording into {}", request.folder.path().display()));
-    let finished = assay_runner::sample(&request, |_| ()).map_err(Error::host)?;
+    let finished = assay_run::runner::sample(&request, |_| ()).map_err(Error::host)?;
     if let Some(failure) = &finished.failure {
         observer.error(failure);
     }
@@ -136,7 +136,7 @@ pub fn write_recording(
     folder: &RunFolder,
     run: &Run,
     observer: &mut dyn Observer,
-) -> Result<(), assay_run_folder::Error> {
+) -> Result<(), assay_record::run_folder::Error> {
     let document = assay_report::recording_document(&run.manifest, &run.samples);
     folder.write_json("summary.json", &document)?;
     match assay_report::recording_html(&run.manifest, &run.samples) {
@@ -165,7 +165,7 @@ pub fn has_promises(manifest: &Manifest) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use assay_files::Trust;
+    use assay_sys::files::Trust;
 
     use super::*;
     use crate::transcript::Transcript;

@@ -5,10 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use assay_facts::Available;
-use assay_plan::{Plan, RepeatId, Trial};
-use assay_run_folder::{Manifest, RepeatRecord, Run, RunFolder, StudyChoiceRecord, TrialRecord};
-use assay_runner::{Failure, Finished, NextRepeat, Request, Schedule, StopRule};
+use assay_host::facts::Available;
+use assay_record::run_folder::{
+    Manifest, RepeatRecord, Run, RunFolder, StudyChoiceRecord, TrialRecord,
+};
+use assay_run::runner::{Failure, Finished, NextRepeat, Request, Schedule, StopRule};
+use assay_study::plan::{Plan, RepeatId, Trial};
 use assay_test_support::hosts::host;
 use tempfile::TempDir;
 
@@ -78,7 +80,7 @@ impl Runner for Replay {
     fn run(
         &self,
         request: &Request,
-        _: &mut dyn assay_runner::Observer,
+        _: &mut dyn assay_run::runner::Observer,
         _: &mut dyn StopRule,
         schedule: Option<&mut dyn Schedule>,
     ) -> Result<Finished, Failure> {
@@ -111,7 +113,7 @@ impl Runner for Replay {
         Ok(Finished { manifest, interrupted: None, failure: None, not_restored: Vec::new() })
     }
 
-    fn footprint(&self, _: &[String]) -> Result<assay_plan::Footprint, String> {
+    fn footprint(&self, _: &[String]) -> Result<assay_study::plan::Footprint, String> {
         Err("a replay starts no generators".to_owned())
     }
 }

@@ -1,8 +1,8 @@
 //! Restoring what killed runs left behind, and what the caller is told of it.
 
-use assay_escape::shell_word;
 use assay_host::ledger::LedgerRestore;
 use assay_host::restore_all;
+use assay_sys::escape::shell_word;
 
 use crate::code::Code;
 use crate::context::Context;
@@ -85,7 +85,7 @@ mod tests {
     use std::path::Path;
 
     use assay_host::Ledger;
-    use assay_kernel::Root;
+    use assay_sys::kernel::Root;
 
     use super::*;
     use crate::transcript::Transcript;

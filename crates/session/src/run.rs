@@ -1,8 +1,8 @@
 //! Executes a request and judges what it recorded.
 
-use assay_run_folder::{Manifest, Run};
-use assay_runner::{Finished, Request, Schedule};
-use assay_verdict::Judgement;
+use assay_judge::verdict::Judgement;
+use assay_record::run_folder::{Manifest, Run};
+use assay_run::runner::{Finished, Request, Schedule};
 
 use crate::code::Code;
 use crate::context::Context;
@@ -64,7 +64,7 @@ pub(crate) fn judge_finished(
     request: &Request,
     finished: &Finished,
     observer: &mut dyn Observer,
-) -> Result<Judgement, assay_run_folder::Error> {
+) -> Result<Judgement, assay_record::run_folder::Error> {
     for error in &finished.not_restored {
         observer.error(&format!("not restored: {error}"));
     }

@@ -2,7 +2,7 @@
 
 use assay_lab::Argument;
 use assay_study::{DiskOverride, Stop};
-use assay_units::format_duration;
+use assay_sys::units::format_duration;
 
 use crate::overrides::StudyChoice;
 

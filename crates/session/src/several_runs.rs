@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use assay_judge::judge_together;
-use assay_run_folder::{Manifest, Run, RunFolder, runs};
-use assay_verdict::wording::count;
-use assay_verdict::{Judgement, Verdict};
+use assay_judge::verdict::wording::count;
+use assay_judge::verdict::{Judgement, Verdict};
+use assay_record::run_folder::{Manifest, Run, RunFolder, runs};
 
 use crate::error::Error;
 use crate::finish_run::open_run;

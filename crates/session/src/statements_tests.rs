@@ -14,7 +14,7 @@ fn statements() -> [(&'static str, Vec<Statement>); 4] {
     let causes = assay_judge::catalogue();
     let causes = causes.map(|one| (one.code.into(), one.source.into(), String::new()));
     let mut by_source: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for knob in assay_knob::all() {
+    for knob in assay_host::knob::all() {
         let controllers = by_source.entry(knob.source).or_default();
         if !controllers.contains(&knob.controller) {
             controllers.push(knob.controller);

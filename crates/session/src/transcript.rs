@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
-use assay_plan::{Plan, RepeatId};
-use assay_run_folder::{Manifest, RunFolder};
+use assay_record::run_folder::{Manifest, RunFolder};
+use assay_study::plan::{Plan, RepeatId};
 
 use crate::findings::Findings;
 use crate::observer::{CurrentSetting, Observer, RunView};
@@ -40,12 +40,16 @@ impl Observer for Transcript {
         RunView { progress: Box::new(self.clone()), looks: None }
     }
 
-    fn begin_search(&mut self, _: CurrentSetting, _: Duration) -> Box<dyn assay_runner::Observer> {
+    fn begin_search(
+        &mut self,
+        _: CurrentSetting,
+        _: Duration,
+    ) -> Box<dyn assay_run::runner::Observer> {
         Box::new(self.clone())
     }
 }
 
-impl assay_runner::Observer for Transcript {
+impl assay_run::runner::Observer for Transcript {
     fn phase(&mut self, _: RepeatId, _: &str) {}
     fn progress(&mut self, _: f64) {}
     fn running(&mut self, _: RepeatId, _: Duration, _: Duration) {}

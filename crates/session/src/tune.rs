@@ -6,15 +6,15 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_diagnostic::closest;
-use assay_escape::shell_word;
-use assay_facts::HostFacts;
-use assay_files::{create_new, input_text};
-use assay_intervention::{Budget, Outcome, SearchRun, Tuning, tuning};
-use assay_plan::{Scope, Setting, check_keep};
-use assay_run_folder::{Run, RunFolder};
-use assay_runner::{Finished, Request};
+use assay_cause::{Budget, Outcome, SearchRun, Tuning, tuning};
+use assay_host::facts::HostFacts;
+use assay_record::run_folder::{Run, RunFolder};
+use assay_run::runner::{Finished, Request};
+use assay_study::diagnostic::closest;
+use assay_study::plan::{Scope, Setting, check_keep};
 use assay_study::{Bindings, Study, combinations, rewrite, shipped_file};
+use assay_sys::escape::shell_word;
+use assay_sys::files::{create_new, input_text};
 
 use crate::code::Code;
 use crate::context::Context;
@@ -246,8 +246,8 @@ fn write_study(file: &Path, origin: &Origin, setting: &Setting) -> Result<(), Er
 
 #[cfg(test)]
 mod tests {
-    use assay_files::Trust;
-    use assay_intervention::NotTried;
+    use assay_cause::NotTried;
+    use assay_sys::files::Trust;
 
     use super::*;
     use crate::load::load;
@@ -347,7 +347,7 @@ mod tests {
         let facts = assay_test_support::hosts::host(false);
         let now = |_: &str| Some("0".to_owned());
         let scope = Scope { keep: Vec::new(), also: Vec::new() };
-        let all = assay_plan::candidates(&study.study, &facts, &now, &scope);
+        let all = assay_study::plan::candidates(&study.study, &facts, &now, &scope);
         let setting = all.into_iter().find(|setting| setting.name != "defaults").unwrap();
         let file = temp.path().join("tuned.toml");
         write_study(&file, &origin, &setting).unwrap();

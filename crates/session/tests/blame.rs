@@ -8,10 +8,10 @@ mod common;
 use std::time::Duration;
 
 use assay_blame::{Answer, Culprit, Verdict};
-use assay_exec::{ResourceUsage, exec};
 use assay_host::gather;
-use assay_kernel::Root;
+use assay_run::exec::{ResourceUsage, exec};
 use assay_session::{BlameTarget, CommandOptions, Context, blame, blame_command};
+use assay_sys::kernel::Root;
 use common::{HEAVY, lock, request};
 
 /// What the class that is known may be away from the truth, in percentage points.
@@ -141,7 +141,7 @@ fn a_process_is_watched_thread_by_thread_as_in_its_schedstat() {
     let root = Root::real();
     let waited = || -> u64 {
         let text = root.read(format!("/proc/{}/schedstat", child.id())).unwrap();
-        assay_kernel::task::schedstat(text.as_bytes()).unwrap().wait_ns
+        assay_sys::kernel::task::schedstat(text.as_bytes()).unwrap().wait_ns
     };
     let before = waited();
     let target = BlameTarget::Process(child.id());

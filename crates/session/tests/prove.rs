@@ -8,14 +8,14 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_exec::exec;
-use assay_facts::{Hierarchy, HostFacts};
+use assay_host::facts::{Hierarchy, HostFacts};
 use assay_host::gather;
-use assay_kernel::Root;
+use assay_run::exec::exec;
 use assay_session::{
     BlameTarget, CommandOptions, Context, Effect, HoldBy, Proof, ProveOptions, blame_command,
     proof_text, prove,
 };
+use assay_sys::kernel::Root;
 use common::{HEAVY, lock, request};
 
 /// A thread that computes on each of these CPUs, or one that sleeps, while a file exists.

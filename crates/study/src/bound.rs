@@ -1,7 +1,7 @@
 //! Bounds of promises.
 
-use assay_terms::{Measure, PROGRESS};
-use assay_units::{Bytes, parse_duration};
+use assay_record::terms::{Measure, PROGRESS};
+use assay_sys::units::{Bytes, parse_duration};
 
 use crate::syntax::Scalar;
 

@@ -14,7 +14,7 @@ mod workloads;
 
 use std::ops::Range;
 
-use assay_diagnostic::Diagnostic;
+use crate::diagnostic::Diagnostic;
 
 use crate::code;
 use crate::combination::{self, MOST_TRIALS};

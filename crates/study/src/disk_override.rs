@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 
 use crate::syntax::{Disk, DiskSize, DiskSource, NullBlk, Study};
 use crate::template::Templated;

@@ -1,6 +1,6 @@
 //! Memory limits relative to the predicted footprint of a group's workloads: `"0.6 footprint"`.
 
-use assay_knob::{Knob, Unit};
+use assay_host::knob::{Knob, Unit};
 
 /// The fraction of the footprint: 0.6 for `0.6 footprint` and for `60 % footprint`, always above 0.
 /// `None` for any other text.
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn only_memory_knobs_in_bytes_accept_a_footprint() {
-        let takes = |name| assay_knob::find(name).is_some_and(takes_footprint);
+        let takes = |name| assay_host::knob::find(name).is_some_and(takes_footprint);
         assert!(takes("memory.max") && takes("memory.high") && takes("memory.low"));
         assert!(!takes("io.weight") && !takes("cpu.max") && !takes("hugetlb.2MB.max"));
     }

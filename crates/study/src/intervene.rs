@@ -5,7 +5,7 @@ mod changes;
 use std::fmt;
 use std::time::Duration;
 
-use assay_knob::WEIGHT_MODE;
+use assay_host::knob::WEIGHT_MODE;
 
 use crate::syntax::{Bindings, Scalar, Study};
 

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use assay_units::{Bytes, format_duration, parse_duration};
-use assay_workload::fio::{Section, parse_size, sections};
+use crate::workload::fio::{Section, parse_size, sections};
+use assay_sys::units::{Bytes, format_duration, parse_duration};
 
 /// The longest window unless the command line says otherwise; a file may say hours.
 const AT_MOST: Duration = Duration::from_secs(3);

@@ -70,8 +70,8 @@ pub(crate) const STOPS: &[&str] = &["decided", "at_most"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
-pub(crate) const MEASURES: &[&str] = &assay_terms::MEASURE_NAMES;
-pub(crate) const RELATIONS: &[&str] = &assay_terms::RelationKind::NAMES;
+pub(crate) const MEASURES: &[&str] = &assay_record::terms::MEASURE_NAMES;
+pub(crate) const RELATIONS: &[&str] = &assay_record::terms::RelationKind::NAMES;
 
 /// Which pairs of levels are compared.
 pub(crate) const PAIRS: &[&str] = &["all", "first"];
@@ -181,7 +181,7 @@ pub(crate) static GROUP: [Key; 9] = [
 ];
 
 pub(crate) static WORKLOAD: &[Key] = &[
-    required("use", Shape::Words(&assay_workload::NAMES), "the tool"),
+    required("use", Shape::Words(&crate::workload::NAMES), "the tool"),
     optional("args", Shape::Arguments, "the tool's own options"),
     optional("jobfile", Shape::Text, "an existing fio job file, instead of `args`"),
     optional("section", Shape::Text, "the only section of `jobfile` to run"),

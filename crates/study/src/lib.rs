@@ -29,6 +29,10 @@ mod syntax;
 mod template;
 mod value;
 
+pub mod diagnostic;
+pub mod plan;
+pub mod workload;
+
 pub use bound::parse_bound;
 pub use combination::{combinations, parse_scalar};
 pub use disk_override::{

@@ -16,7 +16,7 @@ pub(crate) use design::mistake_in_levels;
 
 use std::ops::Range;
 
-use assay_diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use assay_diagnostic::{Diagnostic, closest};
+use crate::diagnostic::{Diagnostic, closest};
 use toml::de::DeValue;
 
 use crate::code;

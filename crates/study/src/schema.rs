@@ -1,6 +1,6 @@
 //! The JSON schema of study files, for editors.
 
-use assay_knob::{Knob, host_settings};
+use assay_host::knob::{Knob, host_settings};
 use serde_json::{Map, Value, json};
 
 use crate::key::{self, Key, Shape};
@@ -79,8 +79,10 @@ fn value(name: &str, shape: Shape) -> Value {
 }
 
 fn knobs() -> Value {
-    let (patterns, names): (Vec<&Knob>, Vec<&Knob>) =
-        assay_knob::all().iter().filter(|knob| knob.is_for_groups()).partition(|k| k.is_pattern());
+    let (patterns, names): (Vec<&Knob>, Vec<&Knob>) = assay_host::knob::all()
+        .iter()
+        .filter(|knob| knob.is_for_groups())
+        .partition(|k| k.is_pattern());
     let entry = |name: String, knob: &Knob| {
         let about = format!("{}; {}", knob.about, knob.range);
         let one_or_list = json!({ "anyOf": [scalar(), list(&scalar())] });

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use assay_diagnostic::{Diagnostic, closest};
-use assay_units::parse_duration;
+use crate::diagnostic::{Diagnostic, closest};
+use assay_sys::units::parse_duration;
 use toml::de::DeValue;
 
 use crate::code;

@@ -1,6 +1,6 @@
 //! Other values for factors, as the command line gives them.
 
-use assay_diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 
 use crate::check;
 use crate::read::mistake_in_levels;

@@ -9,8 +9,8 @@ mod promise;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use assay_units::Bytes;
-use assay_workload::{Key, Metric, has_placeholder, kind};
+use crate::workload::{Key, Metric, has_placeholder, kind};
+use assay_sys::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::template::{FromScalar, Templated};
@@ -260,7 +260,7 @@ impl FromScalar for Format {
 /// Settings of the whole machine during a trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostSettings {
-    /// Values by the names in `assay_knob::host_settings`, in the order of the file.
+    /// Values by the names in `assay_host::knob::host_settings`, in the order of the file.
     pub values: Vec<(String, Templated<Scalar>)>,
     /// Which caches are dropped before each repeat, parsed by [`DropCaches::from_scalar`].
     pub drop_caches: Option<Templated<Scalar>>,
@@ -292,9 +292,9 @@ impl DropCaches {
 /// Placement of a workload, set before its first instruction.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Placement {
-    /// A [`assay_units::CpuChoice`].
+    /// A [`assay_sys::units::CpuChoice`].
     pub cpus: Option<Templated<String>>,
-    /// A [`assay_units::MemoryPolicy`].
+    /// A [`assay_sys::units::MemoryPolicy`].
     pub memory: Option<Templated<String>>,
     /// One of [`HUGE_PAGE_MODES`].
     pub huge_pages: Option<Templated<String>>,
@@ -371,7 +371,7 @@ pub enum Tool {
         /// The only section to run; all of them, one per group, if `None`.
         section: Option<String>,
     },
-    /// A kind of the registry (`assay_workload::KINDS`).
+    /// A kind of the registry (`crate::workload::KINDS`).
     Kind {
         /// Its name.
         name: String,

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 
 use crate::scalar::{Bindings, Scalar};
 

@@ -195,7 +195,7 @@ impl Fault {
             }
             if !stop_sent && stop() {
                 // A process that has just ended needs no signal.
-                let _ = assay_kernel::process::send(child.id(), Signal::TERM);
+                let _ = assay_sys::kernel::process::send(child.id(), Signal::TERM);
                 stop_sent = true;
             }
             sleep(Duration::from_millis(20));

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::thread;
 
-use assay_facts::{Available, HostFacts};
-use assay_kernel::Root;
+use assay_host::facts::{Available, HostFacts};
+use assay_sys::kernel::Root;
 use rustix::fs::{FlockOperation, flock};
 
 /// A requirement of a test on the host, besides root.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_facts::{
+use assay_host::facts::{
     Available, CgroupLayout, Controller, Cpus, Disk, Hierarchy, HostFacts, Layout, Tool,
 };
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 
 /// A program of this package, found or not.
 #[must_use]

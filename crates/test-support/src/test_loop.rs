@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_kernel::loop_device;
+use assay_sys::kernel::loop_device;
 
 use crate::own;
 

@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 
-use assay_kernel::anonymous_memory::HugePages;
-use assay_kernel::clock;
+use assay_sys::kernel::anonymous_memory::HugePages;
+use assay_sys::kernel::clock;
 use clap::{Args, Command, ValueEnum};
 
 use crate::failure::Failure;
@@ -104,7 +104,7 @@ impl Shared {
             let mut pipe = OpenOptions::new().append(true).open(fifo).map_err(failed)?;
             pipe.write_all(line.as_bytes()).map_err(failed)?;
             drop(pipe);
-            assay_kernel::process::stop_self()?;
+            assay_sys::kernel::process::stop_self()?;
         }
         Ok(clock::monotonic_ns())
     }

@@ -1,8 +1,8 @@
 //! Caches reported by the kernel (Documentation/ABI/testing/sysfs-devices-system-cpu). In a virtual
 //! machine they may not match the hardware.
 
-use assay_kernel::Root;
-use assay_units::{Bytes, CpuSet};
+use assay_sys::kernel::Root;
+use assay_sys::units::{Bytes, CpuSet};
 
 /// A data or unified cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -75,12 +75,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-impl From<assay_kernel::Error> for Failure {
-    fn from(error: assay_kernel::Error) -> Self {
+impl From<assay_sys::kernel::Error> for Failure {
+    fn from(error: assay_sys::kernel::Error) -> Self {
         let remedy = error.hint.clone().unwrap_or_else(|| {
             "use less memory, or see `ulimit -v` and /proc/sys/vm/overcommit_memory".to_owned()
         });
-        Self::Unable { what: assay_kernel::Error { hint: None, ..error }.to_string(), remedy }
+        Self::Unable { what: assay_sys::kernel::Error { hint: None, ..error }.to_string(), remedy }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Prediction of the memory a run will touch.
 
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 use serde_json::{Value, json};
 
 /// Memory that is in use at the same time.

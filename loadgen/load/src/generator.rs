@@ -1,7 +1,7 @@
 //! The interface of a load generator: arguments, a footprint that is known before anything is
 //! allocated, and a run that ends with a report.
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use clap::{ArgMatches, Args, Command};
 use serde_json::{Value, json};
 

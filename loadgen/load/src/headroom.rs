@@ -4,10 +4,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use assay_kernel::Root;
-use assay_kernel::parse::cgroups::{self, ProcessGroup};
-use assay_kernel::parse::keyed;
-use assay_kernel::parse::mountinfo::{self, Mount};
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::cgroups::{self, ProcessGroup};
+use assay_sys::kernel::parse::keyed;
+use assay_sys::kernel::parse::mountinfo::{self, Mount};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;

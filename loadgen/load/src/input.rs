@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(text(&at("bytes"), 9).unwrap_err().kind(), ErrorKind::InvalidData);
         assert_eq!(read(&at("none"), 9).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(why(read(place.path(), 9).unwrap_err()), "not a regular file");
-        let fifo = assay_kernel::fifo::Fifo::make(place.path(), "fifo").unwrap();
+        let fifo = assay_sys::kernel::fifo::Fifo::make(place.path(), "fifo").unwrap();
         drop(fifo);
         assert_eq!(why(open(&at("fifo")).unwrap_err()), "not a regular file");
         assert_eq!(why(open(Path::new("/dev/zero")).unwrap_err()), "not a regular file");

@@ -58,5 +58,5 @@ pub fn run(matches: &clap::ArgMatches, reporter: &dyn Reporter) -> Result<Report
         .iter()
         .find(|entry| entry.name == name)
         .ok_or_else(|| Failure::usage(format!("unknown generator `{name}`")))?;
-    (entry.start)(own, &assay_kernel::Root::real(), reporter)
+    (entry.start)(own, &assay_sys::kernel::Root::real(), reporter)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_kernel::Root;
-use assay_kernel::parse::{keyed, numa_maps};
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::{keyed, numa_maps};
 use serde_json::{Value, json};
 
 /// Assumed memory of an idle process (code, libraries, stacks) if /proc is not readable.

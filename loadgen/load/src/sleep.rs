@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_kernel::{clock, signal};
+use assay_sys::kernel::{clock, signal};
 
 /// Longest delay until SIGINT is noticed.
 const POLL_NS: u64 = 50_000_000;

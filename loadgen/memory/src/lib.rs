@@ -1,4 +1,4 @@
-//! What the load generators need of memory beyond `assay_kernel`: policies of whole processes, pages of
+//! What the load generators need of memory beyond `assay_sys::kernel`: policies of whole processes, pages of
 //! files, and loads and stores that a compiler would change.
 
 #![allow(unsafe_code)]

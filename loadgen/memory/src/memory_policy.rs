@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use assay_kernel::Error;
+use assay_sys::kernel::Error;
 
 /// A mode of linux/mempolicy.h with its name.
 type Mode = (libc::c_int, &'static str);

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rustix::fs::{Advice, fadvise};
 
-use assay_kernel::Error;
-use assay_kernel::anonymous_memory::page_size;
+use assay_sys::kernel::Error;
+use assay_sys::kernel::anonymous_memory::page_size;
 
 /// The page cache usage of a file, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

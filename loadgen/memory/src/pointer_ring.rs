@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use assay_kernel::anonymous_memory::Pages;
+use assay_sys::kernel::anonymous_memory::Pages;
 
 /// Distance of the elements of a ring in bytes: the size of a cache line on x86-64 and on most arm64
 /// machines.
@@ -37,8 +37,8 @@ impl Arena {
     /// Memory for rings of up to `lines` lines, all of it touched.
     pub fn new(
         lines: usize,
-        huge: assay_kernel::anonymous_memory::HugePages,
-    ) -> Result<Self, assay_kernel::Error> {
+        huge: assay_sys::kernel::anonymous_memory::HugePages,
+    ) -> Result<Self, assay_sys::kernel::Error> {
         let words = lines.saturating_mul(WORDS).saturating_add(ALIGNMENT / size_of::<u64>());
         let mut words = Pages::<u64>::zeroed(words, huge)?;
         let first = words.as_ptr().align_offset(ALIGNMENT).min(words.len());
@@ -96,7 +96,7 @@ impl Ring<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_kernel::anonymous_memory::HugePages;
+    use assay_sys::kernel::anonymous_memory::HugePages;
 
     /// The current line of a ring.
     fn line(ring: &Ring<'_>) -> usize {

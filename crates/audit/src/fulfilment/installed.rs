@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::owner::{Owner, unit_of_system};
-use assay_knob::{Limit, limit, weight};
+use assay_host::facts::owner::{Owner, unit_of_system};
+use assay_host::knob::{Limit, limit, weight};
 
 use super::unit::{FORMER, Unit};
 use super::wanted::Wanted;
@@ -70,7 +70,7 @@ fn key(asked: &Asked) -> String {
 /// Whether nothing was asked for but what a new group has on cgroup2.
 fn is_of_new_group(asked: &Asked) -> bool {
     let Target::File { name, wanted, .. } = &asked.v2 else { return false };
-    assay_knob::is_of_new_group(name, &wanted.to_string()) == Some(true)
+    assay_host::knob::is_of_new_group(name, &wanted.to_string()) == Some(true)
 }
 
 /// A unit and its group.
@@ -116,7 +116,7 @@ impl Held<'_, '_> {
         };
         // The memory of a virtual machine grows and shrinks, and in a container systemd takes parts of the container's limit.
         let is_part_of_memory = asked.controller == "memory" && asked.setting.ends_with('%');
-        let is_ignored = is_former && assay_knob::is_of_new_group(file, text) == Some(true);
+        let is_ignored = is_former && assay_host::knob::is_of_new_group(file, text) == Some(true);
         if is_part_of_memory || is_ignored || is_rounding(target, asked, file, text) {
             return None;
         }

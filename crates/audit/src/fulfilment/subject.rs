@@ -1,6 +1,6 @@
 //! Whose group a manifest means, and where it is on a host.
 
-use assay_facts::owner::{Container, Owner, Pod};
+use assay_host::facts::owner::{Container, Owner, Pod};
 
 use super::Request;
 use crate::host::Host;

@@ -267,7 +267,7 @@ impl Unit {
         const HOW: &str = "the period is longer if the quota would be below 1 ms";
         let period = match self.last(PERIOD) {
             Some(text) => {
-                u64::try_from(assay_units::parse_duration(text).ok()?.as_micros()).ok()?
+                u64::try_from(assay_sys::units::parse_duration(text).ok()?.as_micros()).ok()?
             }
             None => 100_000,
         };

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use assay_knob::{Limit, bandwidth, device_lines, field, limit, weight};
-use assay_units::IdSet;
+use assay_host::knob::{Limit, bandwidth, device_lines, field, limit, weight};
+use assay_sys::units::IdSet;
 
 use crate::conversion::runtime::systemd_quota;
 

@@ -81,7 +81,7 @@ fn a_limit_from_above_names_its_group() {
     );
     let lines = |below| {
         let table = limits(&audit, below)?;
-        let lines = table.lines(usize::MAX, assay_escape::page::Paint { color: false });
+        let lines = table.lines(usize::MAX, assay_sys::escape::page::Paint { color: false });
         let words = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
         Some(lines.iter().map(words).collect::<Vec<String>>())
     };

@@ -1,6 +1,6 @@
 //! Values at the end of their range, and clamps of the CPU's frequency that nobody reads.
 
-use assay_knob::weight;
+use assay_host::knob::weight;
 
 use crate::conversion::systemd;
 use crate::finding::{Class, Reading};

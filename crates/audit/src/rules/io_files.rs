@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use assay_knob::field;
+use assay_host::knob::field;
 
 use crate::finding::Class;
 use crate::rule::{Find, Found, Host, Rule, Scope};

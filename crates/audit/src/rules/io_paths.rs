@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use assay_knob::field;
+use assay_host::knob::field;
 
 use crate::finding::Class;
 use crate::rule::{Find, Found, Host, Rule, Scope};

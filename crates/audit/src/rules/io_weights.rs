@@ -217,7 +217,7 @@ mod tests {
                 .disk("loop2", "7:2", "none [bfq]")
                 .group("/g", &[("blkio.bfq.weight", "800")])
                 .change(|snapshot| {
-                    let open = assay_facts::Available::Value(vec![on.to_owned()]);
+                    let open = assay_host::facts::Available::Value(vec![on.to_owned()]);
                     snapshot.hierarchies[0].groups[1].open_on = Some(open);
                 })
         };
@@ -316,7 +316,8 @@ mod tests {
                 .disk("sda", "8:0", "[none]")
                 .stacked("dm-0", "253:0", &["sda"])
                 .change(|host| {
-                    host.disks[1].scheduler = assay_facts::Available::Value(scheduler.to_owned());
+                    host.disks[1].scheduler =
+                        assay_host::facts::Available::Value(scheduler.to_owned());
                 })
                 .group("/g", &[(file, "default 800"), ("io.stat", "253:0 rbytes=1")])
         };

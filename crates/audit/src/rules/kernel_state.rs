@@ -99,7 +99,7 @@ fn cpus_of(host: &Host, node: Node) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use crate::fake::Fake;
-    use assay_facts::Available;
+    use assay_host::facts::Available;
 
     #[test]
     fn a_scheduler_without_weights_ignores_them() {

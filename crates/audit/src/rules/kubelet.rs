@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use assay_facts::Available;
+use assay_host::facts::Available;
 
 use crate::finding::{Class, Reading};
 use crate::rule::{Find, Found, Host, Rule, Scope};
@@ -91,7 +91,7 @@ fn left_over(node: Node, file: &str, why: &Rc<[Reading]>) -> Option<Found> {
 mod tests {
     use crate::fake::Fake;
     use crate::snapshot::Kubelet;
-    use assay_facts::Available;
+    use assay_host::facts::Available;
 
     const SCOPE: &str = "/kubepods.slice/kubepods-pod6c1a.slice/cri-containerd-0a1b0a1b0a1b.scope";
 

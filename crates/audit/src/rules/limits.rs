@@ -1,6 +1,6 @@
 //! Limits that others reach first: groups above, or the machine.
 
-use assay_knob::bandwidth;
+use assay_host::knob::bandwidth;
 
 use crate::finding::{Class, Reading};
 use crate::rule::{Find, Found, Host, Rule, Scope};

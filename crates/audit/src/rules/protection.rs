@@ -1,6 +1,6 @@
 //! `memory.min` and `memory.low` among the groups above and beside.
 
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 
 use crate::finding::Class;
 use crate::protection::{of_tree, set};

@@ -49,7 +49,7 @@ fn is_on(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assay_facts::Available;
+    use assay_host::facts::Available;
 
     use super::*;
     use crate::fake::Fake;

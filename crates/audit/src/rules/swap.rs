@@ -97,7 +97,7 @@ fn soft_limit(_: &Host, node: Node) -> Option<Found> {
 
 #[cfg(test)]
 mod tests {
-    use assay_facts::Available;
+    use assay_host::facts::Available;
 
     use crate::fake::Fake;
 

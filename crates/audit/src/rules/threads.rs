@@ -1,6 +1,6 @@
 //! Threads that weights and quotas of CPU do not reach, or not as groups.
 
-use assay_knob::WeightMode;
+use assay_host::knob::WeightMode;
 
 use crate::finding::{Class, Reading};
 use crate::rule::{Find, Found, Host, Rule, Scope};
@@ -154,7 +154,7 @@ fn invalid(_: &Host, node: Node) -> Option<Found> {
 
 #[cfg(test)]
 mod tests {
-    use assay_facts::Available;
+    use assay_host::facts::Available;
 
     use super::*;
     use crate::fake::Fake;

@@ -1,7 +1,7 @@
 //! Numbers that a manager has translated before it wrote them.
 
-use assay_facts::owner::{Owner, owner};
-use assay_knob::weight;
+use assay_host::facts::owner::{Owner, owner};
+use assay_host::knob::weight;
 
 use crate::conversion::runtime::Formula;
 use crate::conversion::systemd;

@@ -54,7 +54,7 @@ fn of(host: &Host, became: Became) -> Vec<Found> {
 
 #[cfg(test)]
 mod tests {
-    use assay_facts::owner::Claimant;
+    use assay_host::facts::owner::Claimant;
 
     use crate::fake::Fake;
 

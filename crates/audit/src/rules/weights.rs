@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use assay_facts::owner::{Owner, owner};
-use assay_knob::{WEIGHT_MODE_FILE, WeightMode};
+use assay_host::facts::owner::{Owner, owner};
+use assay_host::knob::{WEIGHT_MODE_FILE, WeightMode};
 
 use crate::finding::{Class, Reading};
 use crate::rule::{Find, Found, Host, Rule, Scope};

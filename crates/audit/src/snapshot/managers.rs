@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::Available;
+use assay_host::facts::Available;
 use serde::{Deserialize, Serialize};
 
 use super::{MAX_FILE, MAX_NAME, Snapshot};

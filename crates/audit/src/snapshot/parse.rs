@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-use assay_facts::Available;
-use assay_facts::owner::{Claimant, WrittenClaimant};
+use assay_host::facts::Available;
+use assay_host::facts::owner::{Claimant, WrittenClaimant};
 use serde::{Deserialize, Deserializer};
 
 use super::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_facts::Available;
+use assay_host::facts::Available;
 
 use crate::snapshot::{Disk, Group, Hierarchy, Machine, SCHEMA, Snapshot, UnitFile};
 

@@ -1,6 +1,6 @@
 //! What the groups of a host were told, for what compares it with what they got.
 
-use assay_facts::owner::Owner;
+use assay_host::facts::owner::Owner;
 use serde::Serialize;
 
 use crate::finding::Reading;

@@ -1,6 +1,6 @@
 //! Disks that are divided by weights, and the weights that hold on each of them.
 
-use assay_knob::{device_lines, weight};
+use assay_host::knob::{device_lines, weight};
 use serde::Serialize;
 
 use crate::finding::Reading;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use assay_facts::owner::Owner;
-use assay_units::CpuSet;
+use assay_host::facts::owner::Owner;
+use assay_sys::units::CpuSet;
 use serde::Serialize;
 
 use crate::finding::Reading;

@@ -1,7 +1,7 @@
 //! The limits that groups were given, each with the counters that tell whether it was reached.
 
-use assay_facts::owner::Owner;
-use assay_knob::{field, limit};
+use assay_host::facts::owner::Owner;
+use assay_host::knob::{field, limit};
 use serde::Serialize;
 
 use crate::finding::Reading;

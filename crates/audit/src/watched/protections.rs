@@ -1,6 +1,6 @@
 //! The protection of memory that groups were given, with the groups beside them.
 
-use assay_facts::owner::Owner;
+use assay_host::facts::owner::Owner;
 use serde::Serialize;
 
 use crate::finding::Reading;

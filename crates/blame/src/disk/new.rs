@@ -1,6 +1,6 @@
 //! From what was counted at a disk to the answer, and its check against /proc/diskstats.
 
-use assay_facts::Available;
+use assay_host::facts::Available;
 
 use super::bfq::Bfq;
 use super::counted::{DiskCost, DiskCounted, MemberCounted};

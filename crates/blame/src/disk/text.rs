@@ -2,7 +2,7 @@
 
 use std::fmt::{Result, Write};
 
-use assay_facts::Available;
+use assay_host::facts::Available;
 
 use super::bfq::Bfq;
 use super::{DiskAnswer, DiskGroup, Stage};

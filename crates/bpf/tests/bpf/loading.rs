@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use assay_bpf::{BFQ, BFQ_MANY, BLAME, CONTENDED, CONTENDED_DISK, DISK, DISK_MANY, Programs};
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use assay_test_support::{Need, host_lock, put};
 
 #[test]

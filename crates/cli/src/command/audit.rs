@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_audit::{Class, Snapshot, audit};
-use assay_escape::page::{Page, Paint};
-use assay_kernel::Root;
 use assay_session::{
     Code, Error, audit_code, read_snapshot, take_snapshot, write_snapshot, write_textfile,
 };
+use assay_sys::escape::page::{Page, Paint};
+use assay_sys::kernel::Root;
 use clap::Args;
 
 use crate::output;

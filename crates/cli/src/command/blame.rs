@@ -6,13 +6,13 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use assay_blame::{Answer, DiskAnswer, Verdict, disk_text};
-use assay_exec::Setting;
-use assay_facts::Available;
-use assay_kernel::{Error as KernelError, signal};
+use assay_host::facts::Available;
+use assay_run::exec::Setting;
 use assay_session::{
     BlameTarget, BlamedCommand, Code, CommandOptions, Error, LimitedCommand, Proof, blame_command,
     blame_with_disks, proof_text,
 };
+use assay_sys::kernel::{Error as KernelError, signal};
 use clap::Args;
 use serde::Serialize;
 

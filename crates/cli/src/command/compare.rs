@@ -4,10 +4,10 @@ mod interleaved;
 
 use std::path::{Path, PathBuf};
 
-use assay_compare::Terms;
-use assay_run_folder::RunFolder;
+use assay_judge::compare::Terms;
+use assay_judge::verdict::RunComparison;
+use assay_record::run_folder::RunFolder;
 use assay_session::{Code, Error, compare, compare_levels_of, compare_with_baseline, newest_run};
-use assay_verdict::RunComparison;
 use clap::Args;
 
 use crate::observer::{Terminal, refuse};

@@ -70,7 +70,8 @@ impl Shell {
         let text = line.replace('\t', " ");
         // Bash inserts words as they are; the others quote them. What is dropped here it completes as a file.
         let is_plain = |letter: char| letter.is_alphanumeric() || "._-+:@%,=/".contains(letter);
-        assay_escape::terminal(&text) == text && (self != Self::Bash || line.chars().all(is_plain))
+        assay_sys::escape::terminal(&text) == text
+            && (self != Self::Bash || line.chars().all(is_plain))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use assay_conformance::{Case, CaseRecord, Finished};
-use assay_kernel::signal;
+use assay_conform::{Case, CaseRecord, Finished};
 use assay_session::{Code, Error, conform_code, prepare_conform, read_conform};
+use assay_sys::kernel::signal;
 use clap::Args;
 
 use crate::observer::this_host;
@@ -38,17 +38,17 @@ pub(crate) struct ConformArguments {
 pub(crate) fn run(arguments: &ConformArguments) -> Result<Code, Error> {
     if !arguments.merge.is_empty() {
         let documents = arguments.merge.iter().map(|path| read_conform(path));
-        output::data(&assay_conformance::merge(&documents.collect::<Result<Vec<_>, _>>()?));
+        output::data(&assay_conform::merge(&documents.collect::<Result<Vec<_>, _>>()?));
         return Ok(Code::Kept);
     }
-    let cases = assay_conformance::select(&arguments.cases).map_err(Error::usage)?;
+    let cases = assay_conform::select(&arguments.cases).map_err(Error::usage)?;
     if arguments.list {
-        output::data(&assay_conformance::list(&cases, output::width()));
+        output::data(&assay_conform::list(&cases, output::width()));
         return Ok(Code::Kept);
     }
     let request = prepare_conform(&this_host(), cases, arguments.patience)?;
     signal::note_interruptions();
-    let finished = assay_conformance::run(&request, &mut print_case).map_err(Error::host)?;
+    let finished = assay_conform::run(&request, &mut print_case).map_err(Error::host)?;
     show(arguments, &finished)?;
     conclude(&finished)
 }
@@ -58,15 +58,15 @@ fn show(arguments: &ConformArguments, finished: &Finished) -> Result<(), Error> 
         return output::json(&finished.document);
     }
     if arguments.ktap {
-        output::data(&assay_conformance::ktap(&finished.document));
+        output::data(&assay_conform::ktap(&finished.document));
     } else {
-        output::data(&assay_conformance::table(&finished.document, output::width()));
+        output::data(&assay_conform::table(&finished.document, output::width()));
     }
     Ok(())
 }
 
 fn print_case(case: &Case, record: Option<&CaseRecord>) {
-    if let Some(said) = assay_conformance::progress(case, record) {
+    if let Some(said) = assay_conform::progress(case, record) {
         output::message(&said);
     }
 }
@@ -94,6 +94,6 @@ pub(crate) fn probe_words() -> Option<Vec<String>> {
 
 /// Runs as a probe. Its parent is a case, which reads its output.
 pub(crate) fn probe(words: &[String]) -> Result<Code, Error> {
-    let ran = assay_conformance::probe::run(words, &mut std::io::stdout());
+    let ran = assay_conform::probe::run(words, &mut std::io::stdout());
     ran.map(|()| Code::Kept).map_err(Error::usage)
 }

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use assay_exec::{Leftover, PlacementOption, Report, Setting};
+use assay_judge::verdict::Validity;
+use assay_run::exec::{Leftover, PlacementOption, Report, Setting};
 use assay_session::{Code, Error, LimitedCommand, run_judged, run_limited, validity_text};
-use assay_verdict::Validity;
 use clap::Args;
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub(crate) struct ExecArguments {
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     set: Vec<Setting>,
     /// Place CPUs and memory, e.g. cpus=0-3,mems=0 (cpuset) or memory=interleave:0-1
-    #[arg(long, value_name = "PLACE", value_parser = assay_exec::parse_placement)]
+    #[arg(long, value_name = "PLACE", value_parser = assay_run::exec::parse_placement)]
     place: Vec<PlacementOption>,
     /// Disk whose scheduler decides how io.weight is translated, e.g. sda
     #[arg(long, value_name = "DISK")]
@@ -104,7 +104,7 @@ struct JudgedReport<'r> {
 fn show(arguments: &ExecArguments, report: &JudgedReport<'_>) -> Result<(), Error> {
     let json = serde_json::to_string(report).map_err(Error::host)?;
     if let Some(path) = &arguments.out {
-        let written = assay_files::replace(path, format!("{json}\n").as_bytes());
+        let written = assay_sys::files::replace(path, format!("{json}\n").as_bytes());
         written.unwrap_or_else(|error| output::error(&error));
     }
     if arguments.json {
@@ -113,7 +113,7 @@ fn show(arguments: &ExecArguments, report: &JudgedReport<'_>) -> Result<(), Erro
     }
     output::message_painted(|color| {
         let judged = report.validity.map(|validity| validity_text(validity, color));
-        [Some(assay_exec::text(report.report, color)), judged]
+        [Some(assay_run::exec::text(report.report, color)), judged]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()

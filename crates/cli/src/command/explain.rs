@@ -54,8 +54,9 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<Code, Error> {
     if let Some(code) = code {
         let text = explain_code(code)?;
         let width = output::width().min(READABLE);
-        let lines =
-            text.lines().flat_map(|line| assay_escape::page::wrap(line, width.max(40), "    "));
+        let lines = text
+            .lines()
+            .flat_map(|line| assay_sys::escape::page::wrap(line, width.max(40), "    "));
         output::data(&lines.collect::<Vec<_>>().join("\n"));
         return Ok(Code::Kept);
     }

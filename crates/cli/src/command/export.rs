@@ -3,8 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use assay_export::{Error as ExportError, Follower, Outcome, RunSource};
-use assay_run_folder::RunFolder;
+use assay_record::run_folder::RunFolder;
+use assay_report::export::{Error as ExportError, Follower, Outcome, RunSource};
 use assay_session::{
     Code, Error, ExportFormat, LiveExport, export_tables, export_text, follow_lines,
     follow_metrics, write_error,
@@ -111,7 +111,7 @@ fn show(outcome: &Outcome) {
 fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, ExportError> {
     Ok(BufWriter::new(match out.filter(|path| path.as_os_str() != "-") {
         None => Destination::stdout().map_err(|cause| write_error(&cause))?,
-        Some(path) => Destination::new(assay_files::output(path)?),
+        Some(path) => Destination::new(assay_sys::files::output(path)?),
     }))
 }
 
@@ -132,7 +132,7 @@ fn follow(run: &Path, arguments: &ExportArguments) -> Result<(), ExportError> {
         ExportFormat::OpenMetrics => follow_metrics(run, |text| {
             match out {
                 None => output::data(text),
-                Some(path) => assay_files::replace(path, text.as_bytes())?,
+                Some(path) => assay_sys::files::replace(path, text.as_bytes())?,
             }
             Ok(())
         }),

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_files::Trust;
 use assay_fleet::CopySources;
-use assay_kernel::signal;
 use assay_session::{
     Code, Error, FleetOptions, OpenFleet, collect_fleet, fleet_code, submit_fleet,
 };
+use assay_sys::files::Trust;
+use assay_sys::kernel::signal;
 use clap::{Args, Subcommand};
 
 use crate::observer::{Terminal, load, this_host};
@@ -152,7 +152,7 @@ fn resume(arguments: &FleetResumeArguments) -> Result<Code, Error> {
 fn detach_or_wait(fleet: &OpenFleet, detach: bool, as_json: bool) -> Result<Code, Error> {
     let path = fleet.folder.path();
     if detach {
-        let word = assay_escape::shell_word(&path.display().to_string());
+        let word = assay_sys::escape::shell_word(&path.display().to_string());
         output::message(&format!(
             "assay fleet status {word}   shows it; collect, cancel and resume too"
         ));

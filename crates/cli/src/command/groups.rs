@@ -5,10 +5,10 @@ mod watch;
 
 use std::time::Duration;
 
-use assay_cgroup::inventory::{Filter, rates, take};
+use assay_host::cgroup::inventory::{Filter, rates, take};
 use assay_host::gather;
-use assay_kernel::Root;
 use assay_session::{Code, Error, GroupOrder, check_groups, groups_document, groups_text};
+use assay_sys::kernel::Root;
 use clap::Args;
 
 use crate::output;

@@ -1,9 +1,9 @@
 //! `assay host`
 
-use assay_cgroup::KnobTableCheck;
-use assay_facts::{HostFacts, Layout, Requirement};
+use assay_host::cgroup::KnobTableCheck;
+use assay_host::facts::{HostFacts, Layout, Requirement};
+use assay_host::knob::KnobFact;
 use assay_host::{gather, requirements};
-use assay_knob::KnobFact;
 use assay_session::{
     Code, Context, Error, KnownFact, check_knob_table, host_text, knob_check_text, known_facts,
 };

@@ -4,11 +4,11 @@ mod external_data;
 
 use std::path::PathBuf;
 
-use assay_run_folder::{Manifest, RunFolder};
+use assay_judge::verdict::Judgement;
+use assay_record::run_folder::{Manifest, RunFolder};
 use assay_session::{
     Code, Error, earlier_runs, has_promises, judge_run, judge_runs, open_run, update_index,
 };
-use assay_verdict::Judgement;
 use clap::Args;
 
 use crate::for_ci::CiArguments;

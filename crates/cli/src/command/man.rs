@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use assay_files::{Dir, output_dir};
 use assay_session::{Code, Error};
+use assay_sys::files::{Dir, output_dir};
 use clap::{Args, Command};
 use clap_mangen::Man;
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_judge::verdict::Passport;
 use assay_lab::{Cache, GuestLayout, GuestSpec, parse_swap};
 use assay_session::{Code, Error, PassportKernelName, PassportOptions, make_passport};
-use assay_units::Bytes;
-use assay_verdict::Passport;
+use assay_sys::units::Bytes;
 use clap::Args;
 
 use crate::observer::this_host;
@@ -64,7 +64,7 @@ struct PassportGuestArguments {
     swap: Bytes,
     /// End a guest after this time
     #[arg(long, value_name = "DURATION", default_value = "15min",
-          value_parser = assay_units::parse_duration)]
+          value_parser = assay_sys::units::parse_duration)]
     timeout: Duration,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &PassportArguments) -> Result<Code, Error> {
     let guests = &arguments.guests;
     let options = PassportOptions {
         kernels: arguments.kernels.clone(),
-        cases: assay_conformance::select(&arguments.only).map_err(Error::usage)?,
+        cases: assay_conform::select(&arguments.only).map_err(Error::usage)?,
         out: arguments.out.clone(),
         trust: arguments.trust.trust(),
         fresh: arguments.fresh,

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
 
 /// Writes the list of all runs in a folder.
 fn write_index(folder: &Path, as_json: bool) -> Result<Code, Error> {
-    let count = assay_export::update_index(folder).map_err(Error::usage)?;
+    let count = assay_report::export::update_index(folder).map_err(Error::usage)?;
     let index = folder.join("index.html");
     if as_json {
         output::json(&Index { schema: 1, index, runs: count })?;

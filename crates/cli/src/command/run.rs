@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_runner::Request;
+use assay_run::runner::Request;
 use assay_session::{
     Code, Error, ErrorRecord, RunOptions, conclude, execute, open_run, prepare, update_index,
 };

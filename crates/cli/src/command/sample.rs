@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_run_folder::{Run, RunFolder};
-use assay_runner::FollowTarget;
+use assay_record::run_folder::{Run, RunFolder};
+use assay_run::runner::FollowTarget;
 use assay_session::{Code, Error, RecordingOptions, record, update_index};
 use clap::Args;
 
@@ -48,7 +48,7 @@ pub(crate) struct SampleArguments {
 }
 
 fn source(text: &str) -> Result<String, String> {
-    let names: Vec<&str> = assay_sample::SOURCES.iter().map(|source| source.name).collect();
+    let names: Vec<&str> = assay_record::sample::SOURCES.iter().map(|source| source.name).collect();
     if names.contains(&text) {
         return Ok(text.to_owned());
     }

@@ -5,8 +5,8 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::Command;
 
-use assay_facts::Hierarchy;
-use assay_kernel::Root;
+use assay_host::facts::Hierarchy;
+use assay_sys::kernel::Root;
 use assay_test_support::{HostSnapshot, entries, own, skip};
 
 use crate::bench::Bench;

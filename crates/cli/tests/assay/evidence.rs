@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_blame::{Culprit, Evidence, Verdict};
-use assay_run_folder::{RepeatRecord, Run};
+use assay_record::run_folder::{RepeatRecord, Run};
 use assay_test_support::{Need, skip};
 use rustix::process::Signal;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use assay_test_support::{HostSnapshot, entries, skip};
 use rustix::process::Signal;
 use serde_json::Value;

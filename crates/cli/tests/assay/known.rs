@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_audit::KNOWN;
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 
 /// Words of a text that may be names, without what stands around them.
 fn names(text: &str) -> impl Iterator<Item = &str> {
@@ -14,7 +14,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn what_shows_something_known_exists() {
     let is_case = |name: &str| {
-        let mut cases = assay_conformance::all();
+        let mut cases = assay_conform::all();
         cases.any(|case| name == format!("{}/{}", case.controller, case.behaviour))
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

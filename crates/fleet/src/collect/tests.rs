@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use assay_files::Trust;
-use assay_run_folder::parse_manifest;
-use assay_verdict::Verdict;
+use assay_judge::verdict::Verdict;
+use assay_record::run_folder::parse_manifest;
+use assay_sys::files::Trust;
 use serde_json::Value;
 use tempfile::TempDir;
 

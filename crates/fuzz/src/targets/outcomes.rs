@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use assay_conformance::{Document, merge};
+use assay_cause::Tuning;
+use assay_conform::{Document, merge};
 use assay_fleet::Fleet;
-use assay_intervention::Tuning;
 use assay_judge::judge;
-use assay_run_folder::Run;
+use assay_record::run_folder::Run;
 use serde::de::DeserializeOwned;
 
 use assay_fuzzer::{Reader, answer};
@@ -43,7 +43,7 @@ pub(super) fn tune() -> Reader {
 
 pub(super) fn conformance() -> Reader {
     document(|parsed: &Document| {
-        let table = assay_conformance::table(parsed, COLUMNS);
+        let table = assay_conform::table(parsed, COLUMNS);
         format!("{} {}", merge(&[parsed.clone(), parsed.clone()]).len() > table.len(), table)
     })
 }

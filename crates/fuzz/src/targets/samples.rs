@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use assay_files::Dir;
-use assay_run_folder::{Budget, read_tables, sample_files};
+use assay_record::run_folder::{Budget, read_tables, sample_files};
+use assay_sys::files::Dir;
 
 use assay_fuzzer::{Reader, answer};
 

@@ -1,12 +1,14 @@
 //! Targets: output of other programs, kernel files, and user input.
 
-use assay_kernel::parse::{buddy, cgroups, choice, cpuinfo, keyed, maps, mountinfo, numa_maps};
-use assay_kernel::{counters, keyed_lines, task};
 use assay_session::{Amounts, ExternalData, ExternalFacts, ExternalGroup, judge_external};
-use assay_units::{Bytes, CpuChoice, IdSet, MemoryPolicy, Percent, parse_duration};
-use assay_workload::amounts::parse_amounts;
-use assay_workload::fio::{parse_bandwidth_log, parse_output, parse_totals};
-use assay_workload::{CapturedOutput, Invocation, Metric, Source, WaitMethod};
+use assay_study::workload::amounts::parse_amounts;
+use assay_study::workload::fio::{parse_bandwidth_log, parse_output, parse_totals};
+use assay_study::workload::{CapturedOutput, Invocation, Metric, Source, WaitMethod};
+use assay_sys::kernel::parse::{
+    buddy, cgroups, choice, cpuinfo, keyed, maps, mountinfo, numa_maps,
+};
+use assay_sys::kernel::{counters, keyed_lines, task};
+use assay_sys::units::{Bytes, CpuChoice, IdSet, MemoryPolicy, Percent, parse_duration};
 
 use assay_fuzzer::{Reader, answer};
 

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::rc::Rc;
 
-use assay_files::{Dir, Error};
-use assay_kernel::Root;
+use assay_sys::files::{Dir, Error};
+use assay_sys::kernel::Root;
 use serde::de::DeserializeOwned;
 
 /// Of so many files it is said that they were not read.

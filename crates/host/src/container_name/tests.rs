@@ -3,8 +3,8 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
-use assay_facts::owner::owner;
-use assay_files::Dir;
+use crate::facts::owner::owner;
+use assay_sys::files::Dir;
 
 use super::*;
 

@@ -4,10 +4,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use assay_kernel::loop_device::node;
-use assay_kernel::parse::mountinfo;
-use assay_kernel::{Error, Root};
-use assay_knob::{HostSetting, SideEffect, host_settings};
+use crate::knob::{HostSetting, SideEffect, host_settings};
+use assay_sys::kernel::loop_device::node;
+use assay_sys::kernel::parse::mountinfo;
+use assay_sys::kernel::{Error, Root};
 use rustix::fs::fstat;
 
 use super::change::Change;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::{Error, Root};
 use rustix::io::Errno;
 
 use super::queue::is_gone;

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use assay_kernel::Error;
+use assay_sys::kernel::Error;
 
 thread_local! {
     static REMAINING: Cell<Option<usize>> = const { Cell::new(None) };

@@ -13,7 +13,7 @@ mod alive {
     use std::io::{self, Write};
     use std::path::Path;
 
-    use assay_kernel::Error;
+    use assay_sys::kernel::Error;
 
     /// A moment between two writes.
     pub(in super::super) fn crash_point() -> Result<(), Error> {

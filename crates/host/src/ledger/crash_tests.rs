@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::fs;
 use std::rc::Rc;
 
-use assay_kernel::Error;
+use assay_sys::kernel::Error;
 
 use super::crash_injector;
 use super::fake_run::{Host, Image, NEXT_BOOT, THIS_BOOT};

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_kernel::Error;
+use assay_sys::kernel::Error;
 
 use super::fake_run::{Host, Image, THIS_BOOT};
 use super::recovery::restore_in_boot;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::{Error, Root};
 use serde::{Deserialize, Serialize};
 
 /// The properties that identify a disk.

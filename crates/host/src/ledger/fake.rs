@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::{Error, Root};
 use rustix::io::Errno;
 
 use super::change::Change;

@@ -6,8 +6,8 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
-use assay_files::{Caller, Dir};
-use assay_kernel::{Error, Root};
+use assay_sys::files::{Caller, Dir};
+use assay_sys::kernel::{Error, Root};
 use tempfile::TempDir;
 
 use super::change::{Area, Change};

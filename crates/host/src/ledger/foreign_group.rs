@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use assay_files::{Dir, Identity};
-use assay_kernel::{Error, Root};
+use assay_sys::files::{Dir, Identity};
+use assay_sys::kernel::{Error, Root};
 
 use super::Ledger;
 use super::change::Change;

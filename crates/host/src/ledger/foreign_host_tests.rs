@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use tempfile::TempDir;
 
 use super::change::Change;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use assay_kernel::{Root, loop_device};
+use assay_sys::kernel::{Root, loop_device};
 use assay_test_support::Need;
 use tempfile::TempDir;
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assay_kernel::blocked::HangWatch;
-use assay_kernel::{Error, Root, process};
+use assay_sys::kernel::blocked::HangWatch;
+use assay_sys::kernel::{Error, Root, process};
 use rustix::process::Signal;
 
 use super::crash_point::crash_point;
@@ -86,7 +86,7 @@ pub(super) fn remove_fake_files(root: &Root, directory: &Path) -> Result<(), Err
     for name in root.list(directory).unwrap_or_default() {
         let file = real_directory.join(&name);
         if file.is_file() {
-            assay_files::Dir::open(&real_directory)?.remove_file(&name)?;
+            assay_sys::files::Dir::open(&real_directory)?.remove_file(&name)?;
         }
     }
     Ok(())

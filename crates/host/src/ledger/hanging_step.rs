@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use assay_kernel::blocked::{HangWatch, describe_thread};
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::blocked::{HangWatch, describe_thread};
+use assay_sys::kernel::{Error, Root};
 use rustix::thread::gettid;
 
 use super::step_threads::StepThreads;

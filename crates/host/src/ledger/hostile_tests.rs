@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::TempDir;
 

@@ -9,8 +9,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_files::{Dir, Identity};
-use assay_kernel::{Error, file_lock};
+use assay_sys::files::{Dir, Identity};
+use assay_sys::kernel::{Error, file_lock};
 
 use super::change::Change;
 use super::crash_point::{self, crash_point};

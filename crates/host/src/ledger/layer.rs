@@ -1,6 +1,6 @@
 //! What makes a disk out of another one.
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use serde::{Deserialize, Serialize};
 
 use crate::command;

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_files::Identity;
+use assay_sys::files::Identity;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

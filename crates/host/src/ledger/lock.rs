@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_kernel::{Error, Root, file_lock, process};
+use assay_sys::kernel::{Error, Root, file_lock, process};
 
 use super::boot_id;
 use super::journal::{self, Journal};

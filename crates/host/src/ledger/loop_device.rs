@@ -11,9 +11,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_files::Identity;
-use assay_kernel::loop_device::{self, node};
-use assay_kernel::{Error, Root};
+use assay_sys::files::Identity;
+use assay_sys::kernel::loop_device::{self, node};
+use assay_sys::kernel::{Error, Root};
 use rustix::io::Errno;
 
 use super::Ledger;

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use assay_files::{Caller, Dir, Identity};
-use assay_kernel::{Error, Root, block, mount, partition};
+use assay_sys::files::{Caller, Dir, Identity};
+use assay_sys::kernel::{Error, Root, block, mount, partition};
 
 use super::change::{Area, Change};
 use super::crash_point::crash_point;

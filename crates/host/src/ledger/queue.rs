@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use assay_kernel::parse::choice;
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::parse::choice;
+use assay_sys::kernel::{Error, Root};
 
 use super::crash_point::crash_point;
 

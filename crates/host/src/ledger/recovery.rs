@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::{Error, Root};
 
 use super::journal::{self, Journal, TEMPORARY};
 use super::line::{Contents, Damaged};

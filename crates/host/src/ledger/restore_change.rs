@@ -5,8 +5,8 @@ use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use assay_files::{Caller, Identity};
-use assay_kernel::{Error, Root, block, partition};
+use assay_sys::files::{Caller, Identity};
+use assay_sys::kernel::{Error, Root, block, partition};
 
 use super::change::{Area, Change};
 use super::crash_point::crash_point;

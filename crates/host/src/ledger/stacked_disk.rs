@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::{Error, Root};
 
 use super::Ledger;
 use super::change::Change;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::{Error, Root};
 use rustix::fs::CWD;
 
 use super::change::Change;

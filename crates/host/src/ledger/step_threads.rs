@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-use assay_kernel::bounded_query::close_all_descriptors;
+use assay_sys::kernel::bounded_query::close_all_descriptors;
 
 type Body = Box<dyn FnOnce() + Send>;
 

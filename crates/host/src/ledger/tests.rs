@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use tempfile::TempDir;
 
 use super::change::Area;

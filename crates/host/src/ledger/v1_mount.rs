@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_kernel::parse::{cgroups, mountinfo};
-use assay_kernel::{Error, Root, mount};
+use assay_sys::kernel::parse::{cgroups, mountinfo};
+use assay_sys::kernel::{Error, Root, mount};
 
 use super::Ledger;
 use super::change::Change;

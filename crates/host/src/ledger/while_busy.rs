@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use assay_kernel::parse::mountinfo;
-use assay_kernel::{Error, Root, mount};
+use assay_sys::kernel::parse::mountinfo;
+use assay_sys::kernel::{Error, Root, mount};
 use rustix::io::Errno;
 
 use super::crash_point::crash_point;

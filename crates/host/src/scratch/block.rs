@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::path::Path;
 
-use assay_facts::{Disk, Holder, Partition};
-use assay_kernel::{Error, Root, block};
-use assay_units::Bytes;
+use crate::facts::{Disk, Holder, Partition};
+use assay_sys::kernel::{Error, Root, block};
+use assay_sys::units::Bytes;
 
 use super::{Base, ScratchDisk};
 use crate::ledger::{Area, whole_disk};
-use crate::{Ledger, command, facts};
+use crate::{Ledger, collect, command};
 
 /// What the user named: a whole disk, or a partition of one.
 struct Named {
@@ -20,10 +20,10 @@ struct Named {
 impl Named {
     /// The disk or partition with this node and these device numbers.
     fn find(root: &Root, numbers: block::DeviceNumber, node: &Path) -> Option<Self> {
-        if let Some(disk) = facts::disk_by_numbers(root, numbers.major, numbers.minor) {
+        if let Some(disk) = collect::disk_by_numbers(root, numbers.major, numbers.minor) {
             return Some(Self { disk, part: None });
         }
-        let disk = facts::disk_named(root, &whole_disk(root, &numbers.to_string())?)?;
+        let disk = collect::disk_named(root, &whole_disk(root, &numbers.to_string())?)?;
         let part = disk.part(node.file_name()?.to_str()?)?.clone();
         Some(Self { disk, part: Some(part) })
     }
@@ -184,7 +184,16 @@ mod tests {
             serial: Some("S3R1AL".to_owned()),
             partitions: vec!["sdz1".to_owned()],
             parts: vec![part()],
-            ..assay_test_support::hosts::unused_disk("sdz", Bytes::new(2 << 30))
+            name: "sdz".to_owned(),
+            size: Bytes::new(2 << 30),
+            major: 8,
+            minor: 0,
+            scheduler: None,
+            rotational: None,
+            nr_requests: None,
+            model: None,
+            holders: Vec::new(),
+            backing_file: None,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_kernel::{Error, Root, block, filesystem};
-use assay_units::Bytes;
+use assay_sys::kernel::{Error, Root, block, filesystem};
+use assay_sys::units::Bytes;
 
 use super::{ScratchDisk, ScratchSpec, queue};
 use crate::Ledger;

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use assay_kernel::direct_io::{DirectIo, Direction};
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::direct_io::{DirectIo, Direction};
+use assay_sys::kernel::{Error, Root};
 
 /// Turns that are taken: more than enough for the average to pass its threshold.
 const TURNS: u32 = 20;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::{Error, Root};
 
 use super::{Caller, Format, Progress, ScratchSpec, check_stop};
 use crate::{Ledger, command};

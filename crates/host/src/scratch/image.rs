@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use assay_files::Dir;
-use assay_kernel::{Error, Root, filesystem};
-use assay_units::Bytes;
+use assay_sys::files::Dir;
+use assay_sys::kernel::{Error, Root, filesystem};
+use assay_sys::units::Bytes;
 use rand::rngs::SmallRng;
 use rand::{RngCore, SeedableRng};
 

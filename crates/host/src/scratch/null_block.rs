@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use assay_facts::NULL_BLK_REMEDY;
-use assay_kernel::{Error, Root};
-use assay_units::Bytes;
+use crate::facts::NULL_BLK_REMEDY;
+use assay_sys::kernel::{Error, Root};
+use assay_sys::units::Bytes;
 
 use super::Base;
 use crate::Ledger;
-use crate::facts::NULLB;
+use crate::collect::NULLB;
 use crate::poll_until::wait_until;
 
 /// Creates a null block device of `size` with these attributes.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_kernel::{Error, Root};
-use assay_units::Bytes;
+use assay_sys::kernel::{Error, Root};
+use assay_sys::units::Bytes;
 use rustix::io::Errno;
 
 use super::{ScratchDisk, ScratchSpec};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_kernel::parse::choice;
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::parse::choice;
+use assay_sys::kernel::{Error, Root};
 use rustix::io::Errno;
 
 use super::{ScratchSpec, first_turns};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_kernel::Error;
-use assay_units::Bytes;
+use assay_sys::kernel::Error;
+use assay_sys::units::Bytes;
 
 /// The kinds of scratch disks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,8 +7,8 @@ mod tree;
 
 use std::path::PathBuf;
 
-use assay_facts::{Available, Hierarchy, Holder, HostFacts, Layout};
-use assay_units::Bytes;
+use assay_host::facts::{Available, Hierarchy, Holder, HostFacts, Layout};
+use assay_sys::units::Bytes;
 
 use tree::{V1_AND_V2, V2_ONLY, gather, two_nodes};
 
@@ -35,7 +35,7 @@ fn an_unreadable_host_still_has_facts() {
 #[test]
 fn a_tree_without_proc_is_an_error_with_a_remedy() {
     let tree = tempfile::tempdir().unwrap();
-    let error = assay_host::gather(&assay_kernel::Root::at(tree.path())).unwrap_err();
+    let error = assay_host::gather(&assay_sys::kernel::Root::at(tree.path())).unwrap_err();
     assert!(error.to_string().contains("mount -t proc"), "{error}");
 }
 

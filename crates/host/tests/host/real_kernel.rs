@@ -15,8 +15,8 @@ use std::process::Command;
 
 use assay_host::Ledger;
 use assay_host::scratch::{Format, Progress, ScratchDisk, ScratchSpec, Source, set_up};
-use assay_kernel::{Error, Root, process};
-use assay_units::Bytes;
+use assay_sys::kernel::{Error, Root, process};
+use assay_sys::units::Bytes;
 use tempfile::TempDir;
 
 use assay_test_support::{HostSnapshot, entries, own, skip};
@@ -315,7 +315,7 @@ fn a_loop_device_attached_by_someone_else_meanwhile_is_not_removed() {
     assert_eq!(fs::read_to_string(file).unwrap().trim(), theirs.to_str().unwrap());
     losetup(&["--detach"], None);
     let number: u32 = device.name["loop".len()..].parse().unwrap();
-    let gone = || assay_kernel::loop_device::remove(number).is_ok();
+    let gone = || assay_sys::kernel::loop_device::remove(number).is_ok();
     assert!((0..200).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
         gone()

@@ -1,10 +1,10 @@
 //! Causes in BFQ's own ways: settings that override weights, requests injected into the service of others, and what it
 //! charges. Its cap of requests and its wakers have files of their own.
 
+use crate::verdict::wording::percent;
+use crate::verdict::{ProofState, Strength};
+use assay_record::terms::Measure;
 use assay_stats::Grid;
-use assay_terms::Measure;
-use assay_verdict::wording::percent;
-use assay_verdict::{ProofState, Strength};
 
 use super::fit::Fit;
 use super::rules::{Case, Finding, Rule};

@@ -1,11 +1,11 @@
 //! Causes of wrong shares and limits of CPU time, but for threads that are spread unevenly.
 
-use assay_facts::{Available, HostFacts};
-use assay_knob::{Contender, Threads, WeightMode};
-use assay_run_folder::RepeatRecord;
-use assay_terms::Measure;
-use assay_verdict::wording::{percent, some_of};
-use assay_verdict::{ProofState, Strength};
+use crate::verdict::wording::{percent, some_of};
+use crate::verdict::{ProofState, Strength};
+use assay_host::facts::{Available, HostFacts};
+use assay_host::knob::{Contender, Threads, WeightMode};
+use assay_record::run_folder::RepeatRecord;
+use assay_record::terms::Measure;
 
 use super::fit::Fit;
 use super::per_cpu::{PerCpu, Without};
@@ -16,7 +16,7 @@ use crate::knob_value;
 use crate::repeat::Repeat;
 
 /// The scheduler counts a group's weight as often as the group has runnable threads, which Linux 7.3 does
-/// unless `cgroup_mode` says otherwise. The law is `assay_knob::WeightMode`.
+/// unless `cgroup_mode` says otherwise. The law is `assay_host::knob::WeightMode`.
 pub(super) const WEIGHT_MODE: CauseEntry = CauseEntry {
     code: "C-WEIGHT-MODE",
     what: "The scheduler counts a weight as often as the group has runnable threads, and not once for the group.",
@@ -77,7 +77,7 @@ fn weight_mode(symptom: &Symptom<'_, '_>, shared: &Shared) -> Examined {
 
 /// The mode in this repeat: as the study has set it, or as it was found.
 fn mode(host: &HostFacts, record: &RepeatRecord) -> (WeightMode, bool) {
-    let set = record.settings.iter().find(|one| one.setting == assay_knob::WEIGHT_MODE);
+    let set = record.settings.iter().find(|one| one.setting == assay_host::knob::WEIGHT_MODE);
     WeightMode::of_host(Some(set.map_or(&host.weight_mode, |one| &one.at_start)), &host.kernel)
 }
 

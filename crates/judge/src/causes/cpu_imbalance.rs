@@ -6,10 +6,10 @@
 //! group evenly. Known since group scheduling exists (6b2d770026, 2.6.28: 58 : 24 : 18 for three
 //! equal groups of 8, 4 and 3 threads).
 
+use crate::verdict::wording::{percent, some_of};
+use crate::verdict::{ProofState, Strength};
+use assay_record::terms::Measure;
 use assay_stats::series::at;
-use assay_terms::Measure;
-use assay_verdict::wording::{percent, some_of};
-use assay_verdict::{ProofState, Strength};
 
 use super::per_cpu::{PerCpu, Without};
 use super::rules::{Case, Finding, NEGLIGIBLE, Rule};

@@ -1,11 +1,11 @@
 //! Causes of wrong shares of a disk under any scheduler: its pool of requests, the device's own queue, iocost, writes
 //! that others are charged for, and too little demand.
 
-use assay_facts::Hierarchy;
-use assay_run_folder::WorkloadResult;
-use assay_terms::Measure;
-use assay_verdict::Strength;
-use assay_verdict::wording::{percent, some_of};
+use crate::verdict::Strength;
+use crate::verdict::wording::{percent, some_of};
+use assay_host::facts::Hierarchy;
+use assay_record::run_folder::WorkloadResult;
+use assay_record::terms::Measure;
 
 use super::fit::Fit;
 use super::measured::GroupRequests;

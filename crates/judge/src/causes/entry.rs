@@ -1,6 +1,6 @@
 //! What is known of a cause: the types of the catalogue.
 
-use assay_verdict::wording::percent;
+use crate::verdict::wording::percent;
 use serde::{Deserialize, Serialize};
 
 use super::Suspect;

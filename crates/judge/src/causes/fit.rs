@@ -4,7 +4,7 @@
 //! as if it acted alone, and is scored by how much nearer that is to the measurement than the
 //! promise is, and by whether the groups that gained and lost are the predicted ones.
 
-use assay_verdict::Strength;
+use crate::verdict::Strength;
 
 use crate::estimates::Estimates;
 

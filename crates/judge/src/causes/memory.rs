@@ -1,9 +1,9 @@
 //! C-RECLAIM and C-THP: direct reclaim and failed huge page allocations while the groups ran. Both
 //! take time from groups that allocate memory, whatever shares of CPU or disk they are promised.
 
-use assay_terms::Measure;
-use assay_verdict::Strength;
-use assay_verdict::wording::some_of;
+use crate::verdict::Strength;
+use crate::verdict::wording::some_of;
+use assay_record::terms::Measure;
 
 use super::{CauseEntry, Examined, Outcome, Suspect};
 use crate::subject::Subject;

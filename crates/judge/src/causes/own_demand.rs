@@ -4,7 +4,7 @@
 //! every group, and divide the rest by threads and not by weight. If the other groups kept up their
 //! demand and divided the rest by weight, CPUs had no effect.
 
-use assay_verdict::Strength;
+use crate::verdict::Strength;
 
 use super::fit::Fit;
 use crate::checks::demand::has_low_demand;

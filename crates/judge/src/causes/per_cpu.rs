@@ -129,8 +129,8 @@ impl PerCpu {
         let left = distance(&rest, case.promised) / off;
         let evidence = format!(
             "{evidence}; weights kept on each CPU give {} of the errors, and leave {} of them without it",
-            assay_verdict::wording::percent(fit),
-            assay_verdict::wording::percent(left)
+            crate::verdict::wording::percent(fit),
+            crate::verdict::wording::percent(left)
         );
         let explained = match distance(&rest, &all) / off {
             moved if moved <= NEGLIGIBLE => 0.0,

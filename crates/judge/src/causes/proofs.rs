@@ -1,8 +1,8 @@
 //! What the kernel's events prove or exclude of the causes of a promise, and what that makes of suspicions.
 
-use assay_terms::Side;
-use assay_verdict::wording::count;
-use assay_verdict::{Cause, Proof, ProofState, Verdict};
+use crate::verdict::wording::count;
+use crate::verdict::{Cause, Proof, ProofState, Verdict};
+use assay_record::terms::Side;
 
 use super::measured::Measured;
 use super::measured::cpus::all_ran_on;

@@ -5,9 +5,9 @@
 //! no other mechanism that was measured explains them as well. What was seen and does not suffice contributes: the
 //! suspicion stays one, with the figures.
 
-use assay_terms::Measure;
-use assay_verdict::wording::some_of;
-use assay_verdict::{Proof, ProofState};
+use crate::verdict::wording::some_of;
+use crate::verdict::{Proof, ProofState};
+use assay_record::terms::Measure;
 
 use super::measured::Measured;
 

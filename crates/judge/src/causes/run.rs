@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_terms::Side;
-use assay_verdict::wording::{count, percent, rate, some_of};
-use assay_verdict::{Cause, Strength};
+use crate::verdict::wording::{count, percent, rate, some_of};
+use crate::verdict::{Cause, Strength};
+use assay_record::terms::Side;
 
 use super::fit::Fit;
 use super::{CauseEntry, Examined, FoundBy, Outcome, PredictedEffect, Suspect, Symptom};

@@ -7,9 +7,9 @@
 //! it is 1, 2, 4, 9 requests for 16 groups, 1, 1, 2, 4 for 32 and 0, 1, 1, 2 for 64: the lightest
 //! classes merge first, from `P w_min / (0.75 w_mean)` groups on.
 
-use assay_terms::Measure;
-use assay_verdict::Strength;
-use assay_verdict::wording::{percent, some_of};
+use crate::verdict::Strength;
+use crate::verdict::wording::{percent, some_of};
+use assay_record::terms::Measure;
 
 use super::rules::{Case, EXPLAINS, Finding, Rule};
 use super::{CauseEntry, Examined, Outcome, PredictedEffect, Suspect, Symptom};

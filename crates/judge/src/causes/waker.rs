@@ -13,10 +13,10 @@
 //! case of ten: one bond alone is a weak sign, unless each of several repeats shows the same. Only
 //! an inspection of the scheduler or an intervention proves one.
 
-use assay_knob::KernelVersion;
-use assay_terms::Measure;
-use assay_verdict::wording::{percent, some_of};
-use assay_verdict::{ProofState, Strength};
+use crate::verdict::wording::{percent, some_of};
+use crate::verdict::{ProofState, Strength};
+use assay_host::knob::KernelVersion;
+use assay_record::terms::Measure;
 
 use super::fit::Fit;
 use super::measured::GroupRequests;

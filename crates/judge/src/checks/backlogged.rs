@@ -5,8 +5,8 @@
 //! has no request in the queue, but that is how shares break, not a reason to doubt the
 //! measurement.
 
-use assay_run_folder::WorkloadResult;
-use assay_verdict::wording::{percent, some_of};
+use crate::verdict::wording::{percent, some_of};
+use assay_record::run_folder::WorkloadResult;
 
 use super::{Evidence, Finding, Rule, Scope, held_back, wanted};
 use crate::laws::Cap;

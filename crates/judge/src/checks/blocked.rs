@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use assay_blame::{Answer, DiskAnswer, DiskGroup, OTHER_GROUPS, Verdict};
-use assay_facts::Available;
-use assay_run_folder::TrialRecord;
+use assay_host::facts::Available;
+use assay_record::run_folder::TrialRecord;
 
 use crate::repeat::{COVERS, Repeat, is_part};
 use crate::sorted::Sorted;

@@ -2,10 +2,10 @@
 //! has too, and those that only matter where a time is compared with a time of another day, such as a clock that
 //! became slower.
 
-use assay_facts::Available;
-use assay_units::CpuSet;
-use assay_verdict::wording::{margin, percent, some_of};
-use assay_verdict::{Check, Validity};
+use crate::verdict::wording::{margin, percent, some_of};
+use crate::verdict::{Check, Validity};
+use assay_host::facts::Available;
+use assay_sys::units::CpuSet;
 
 use super::others::Allowed;
 use super::{Finding, host};

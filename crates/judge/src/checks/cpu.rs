@@ -1,6 +1,6 @@
 //! `cpu`: the limiting resource is the one that the promise is about.
 
-use assay_verdict::wording::{count, percent, some_of};
+use crate::verdict::wording::{count, percent, some_of};
 
 use super::{Evidence, Finding, Rule, Scope};
 use crate::cpus::{self, Shared};

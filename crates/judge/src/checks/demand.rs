@@ -4,9 +4,9 @@
 //! keep its requests outstanding, by Little's law, was not denied anything: this run shows nothing
 //! about that group, and about the others only how they divided the rest.
 
-use assay_run_folder::GroupRecord;
-use assay_terms::Measure;
-use assay_verdict::wording::{percent, some_of};
+use crate::verdict::wording::{percent, some_of};
+use assay_record::run_folder::GroupRecord;
+use assay_record::terms::Measure;
 
 use super::wanted::{ALL_THE_TIME, part_outstanding};
 use super::{Evidence, Finding, Rule, Scope};

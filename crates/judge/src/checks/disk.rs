@@ -1,8 +1,8 @@
 //! Whether what the disk moved is what the groups moved, and the disk has a queue that divides.
 
-use assay_run_folder::{GroupRecord, WorkloadResult};
+use crate::verdict::wording::{percent, some_of};
+use assay_record::run_folder::{GroupRecord, WorkloadResult};
 use assay_stats::series::{Series, growth, monotone};
-use assay_verdict::wording::{percent, some_of};
 
 use super::{Evidence, Finding, Rule, Scope};
 use crate::queue::{self, Queue, disk_of, is_measured};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_facts::Available;
-use assay_verdict::wording::{count, percent, some_of};
+use crate::verdict::wording::{count, percent, some_of};
+use assay_host::facts::Available;
 
 use super::{Evidence, Finding, Rule, Scope};
 use crate::queue::is_measured;

@@ -1,8 +1,8 @@
 //! `backlogged` under iocost, which holds requests back before the queue and keeps the queue short
 //! on purpose, so that its length shows nothing.
 
-use assay_run_folder::WorkloadResult;
-use assay_verdict::wording::percent;
+use crate::verdict::wording::percent;
+use assay_record::run_folder::WorkloadResult;
 
 use super::{Evidence, Finding};
 use crate::queue::{Queue, requests_outstanding};

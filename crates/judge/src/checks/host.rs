@@ -1,8 +1,8 @@
 //! Disturbances of the whole host: its hypervisor, its clock, swapping, and another scheduler.
 
-use assay_facts::Available;
+use crate::verdict::wording::percent;
+use assay_host::facts::Available;
 use assay_stats::series;
-use assay_verdict::wording::percent;
 
 use super::{Evidence, Finding, Rule, Scope, overrides_recorded};
 use crate::cpus;

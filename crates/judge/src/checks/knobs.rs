@@ -1,11 +1,11 @@
 //! Whether the values of the study were in force: of its knobs, and of settings of the host.
 
-use assay_facts::Available;
-use assay_run_folder::{
+use crate::verdict::wording::{count, rate, some_of};
+use assay_host::facts::Available;
+use assay_record::run_folder::{
     Drift, GroupRecord, KnobRecord, Reading, SettingReading, SettingRecord, TimedReading,
 };
-use assay_terms::Measure;
-use assay_verdict::wording::{count, rate, some_of};
+use assay_record::terms::Measure;
 
 use super::{Evidence, Finding, Rule, Scope};
 use crate::knob_value;

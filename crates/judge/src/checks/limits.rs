@@ -1,7 +1,7 @@
 //! Limits that bind override weights: of CPU time, and of bytes and requests.
 
-use assay_run_folder::LimitReading;
-use assay_verdict::wording::some_of;
+use crate::verdict::wording::some_of;
+use assay_record::run_folder::LimitReading;
 
 use super::{Evidence, Finding, Rule, Scope, overrides_recorded};
 use crate::repeat::Repeat;

@@ -1,8 +1,8 @@
 //! `memory`: memory was short around the group, and the group needed what it was promised.
 
-use assay_run_folder::{GroupRecord, Reference, RelationRecord};
-use assay_terms::{Measure, Side};
-use assay_verdict::wording::{rate, some_of};
+use crate::verdict::wording::{rate, some_of};
+use assay_record::run_folder::{GroupRecord, Reference, RelationRecord};
+use assay_record::terms::{Measure, Side};
 
 use super::{Evidence, Finding, Rule, Scope};
 use crate::knob_value;

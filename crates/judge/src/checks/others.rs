@@ -8,8 +8,8 @@
 //! of others (kernel/sched/fair.c, `pick_next_task_fair`), so there is less to divide and the
 //! shares stand.
 
-use assay_run_folder::PromiseRecord;
-use assay_verdict::wording::percent;
+use crate::verdict::wording::percent;
+use assay_record::run_folder::PromiseRecord;
 
 use super::{Evidence, Finding, Rule, Scope};
 use crate::cpus::{self, Shared};

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_run_folder::OverridesRecord;
-use assay_verdict::wording::some_of;
+use crate::verdict::wording::some_of;
+use assay_record::run_folder::OverridesRecord;
 
 use super::{Evidence, Finding, Rule, Scope, overrides_recorded};
 use crate::repeat::Repeat;
@@ -61,7 +61,7 @@ fn find(repeat: &Repeat<'_>, odd: impl Fn(&OverridesRecord) -> Option<Odd>, what
 fn by_group(
     evidence: &Evidence<'_>,
     overrides: &OverridesRecord,
-    of_thread: impl Fn(&assay_run_folder::ThreadReading) -> Option<String>,
+    of_thread: impl Fn(&assay_record::run_folder::ThreadReading) -> Option<String>,
     of_file: &[&str],
 ) -> Option<Odd> {
     let mut odd: Odd = Odd::new();
@@ -80,7 +80,7 @@ fn by_group(
 
 /// Levels of the best-effort class matter only inside a group.
 fn io_classes(evidence: &Evidence<'_>, overrides: &OverridesRecord) -> Option<Odd> {
-    let class = |reading: &assay_run_folder::ThreadReading| {
+    let class = |reading: &assay_record::run_folder::ThreadReading| {
         let odd = matches!(reading.io_class.as_str(), "rt" | "idle");
         odd.then(|| format!("threads of the I/O class {}", reading.io_class))
     };
@@ -89,7 +89,7 @@ fn io_classes(evidence: &Evidence<'_>, overrides: &OverridesRecord) -> Option<Od
 
 /// Nice values matter only inside a group, and SCHED_BATCH is preempted no less.
 fn cpu_policies(evidence: &Evidence<'_>, overrides: &OverridesRecord) -> Option<Odd> {
-    let policy = |reading: &assay_run_folder::ThreadReading| {
+    let policy = |reading: &assay_record::run_folder::ThreadReading| {
         let odd = !matches!(reading.policy.as_str(), "other" | "batch" | "unknown");
         odd.then(|| format!("threads of SCHED_{}", reading.policy.to_uppercase()))
     };

@@ -1,7 +1,7 @@
 //! `repeats`: which repeats count.
 
-use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
-use assay_verdict::wording::{count, some_of, together};
+use crate::verdict::wording::{count, some_of, together};
+use assay_record::run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
 
 use super::{Finding, Scope, ValidityCheck};
 

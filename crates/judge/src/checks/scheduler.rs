@@ -1,8 +1,8 @@
 //! `scheduler`: the disk has the scheduler that obeys the knobs, and the queue attributes requested
 //! by the study.
 
-use assay_run_folder::QueueReading;
-use assay_verdict::wording::some_of;
+use crate::verdict::wording::some_of;
+use assay_record::run_folder::QueueReading;
 
 use super::{Evidence, Finding, Rule, Scope};
 use crate::knob_value::attribute_holds;

@@ -3,9 +3,9 @@
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
-use assay_run_folder::{PromiseRecord, WorkloadResult};
-use assay_terms::Measure;
-use assay_verdict::wording::percent;
+use crate::verdict::wording::percent;
+use assay_record::run_folder::{PromiseRecord, WorkloadResult};
+use assay_record::terms::Measure;
 
 use super::blocked::Busiest;
 use super::{Evidence, Scope, blocked};

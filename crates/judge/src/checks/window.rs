@@ -1,6 +1,6 @@
 //! `window`: enough time is common to all groups.
 
-use assay_run_folder::WorkloadResult;
+use assay_record::run_folder::WorkloadResult;
 use assay_stats::Grid;
 
 use super::{Evidence, Finding, Rule, Scope};

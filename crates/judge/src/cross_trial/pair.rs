@@ -1,10 +1,10 @@
 //! One level of a factor compared with another.
 
-use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels};
+use crate::verdict::wording::{self, number, together};
+use crate::verdict::{PairJudgement, Verdict};
+use assay_record::run_folder::{AcrossRecord, ComparisonRecord, Levels};
 use assay_stats::over_repeats::Spread;
 use assay_stats::rule::FEWEST;
-use assay_verdict::wording::{self, number, together};
-use assay_verdict::{PairJudgement, Verdict};
 
 use crate::metric::resolution;
 use crate::trial_value::TrialValues;

@@ -1,9 +1,9 @@
 //! The sentence that explains the verdict of a promise across trials.
 
-use assay_run_folder::{AcrossRecord, ComparisonRecord};
+use crate::verdict::Verdict;
+use crate::verdict::wording::{count, levels, margin, number};
+use assay_record::run_folder::{AcrossRecord, ComparisonRecord};
 use assay_stats::rule::FEWEST;
-use assay_verdict::Verdict;
-use assay_verdict::wording::{count, levels, margin, number};
 
 use super::Pair;
 

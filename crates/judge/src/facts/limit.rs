@@ -3,10 +3,10 @@
 //! An experiment under a limit that was never reached shows nothing about the limit, and its
 //! numbers do not reveal that: the workload looks like one that a limit does not hurt.
 
+use crate::verdict::Fact;
+use crate::verdict::wording::{percent, rate};
+use assay_record::terms::Measure;
 use assay_stats::series::{Series, growth};
-use assay_terms::Measure;
-use assay_verdict::Fact;
-use assay_verdict::wording::{percent, rate};
 
 use super::Evidence;
 use crate::knob_value;

@@ -1,7 +1,7 @@
 //! Programs that see fewer nodes than the machine has, and so cannot place anything by node.
 
-use assay_verdict::Cause;
-use assay_verdict::wording::{percent, some_of};
+use crate::verdict::Cause;
+use crate::verdict::wording::{percent, some_of};
 
 use crate::subject::Subject;
 
@@ -39,10 +39,10 @@ pub(crate) fn blind(subject: &Subject<'_>, measure: &str) -> Option<Cause> {
 
 /// Where its memory actually lay, by the kernel's record.
 fn whereabouts<'r>(
-    readings: impl Iterator<Item = &'r assay_run_folder::PlacementReading>,
+    readings: impl Iterator<Item = &'r assay_record::run_folder::PlacementReading>,
     suffix: &str,
 ) -> Vec<String> {
-    let of_one = |reading: &assay_run_folder::PlacementReading| {
+    let of_one = |reading: &assay_record::run_folder::PlacementReading| {
         let pages = reading.pages.as_ref()?.value()?;
         let all = pages.values().sum::<u64>().max(1) as f64;
         let parts: Vec<String> = pages

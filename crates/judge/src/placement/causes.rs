@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::Available;
-use assay_terms::PlacementMeasure;
-use assay_units::{CpuSet, NodeSet};
-use assay_verdict::Cause;
-use assay_verdict::wording::{percent, some_of};
+use crate::verdict::Cause;
+use crate::verdict::wording::{percent, some_of};
+use assay_host::facts::Available;
+use assay_record::terms::PlacementMeasure;
+use assay_sys::units::{CpuSet, NodeSet};
 
 use super::PlacedWorkload;
 
@@ -43,7 +43,7 @@ pub(super) fn find(seen: &PlacedWorkload<'_>, what: PlacementMeasure) -> Vec<Cau
 /// Sums of counts over all repeats.
 fn added<'r>(
     seen: &PlacedWorkload<'r>,
-    part: impl Fn(&'r assay_run_folder::PlacementReading) -> &'r BTreeMap<String, u64>,
+    part: impl Fn(&'r assay_record::run_folder::PlacementReading) -> &'r BTreeMap<String, u64>,
 ) -> BTreeMap<&'r str, u64> {
     let mut sum = BTreeMap::new();
     for (reading, _) in &seen.readings {

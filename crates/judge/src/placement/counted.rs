@@ -1,7 +1,7 @@
 //! What was counted of one placement, repeat by repeat.
 
-use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord};
-use assay_terms::PlacementMeasure;
+use assay_record::run_folder::{NodeCounts, PlacementReading, PlacementRecord};
+use assay_record::terms::PlacementMeasure;
 
 use super::pages;
 use crate::repeat::Repeat;

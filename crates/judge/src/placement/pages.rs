@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_facts::Available;
-use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord};
-use assay_terms::PlacementMeasure;
-use assay_units::MemoryPolicy;
+use assay_host::facts::Available;
+use assay_record::run_folder::{NodeCounts, PlacementReading, PlacementRecord};
+use assay_record::terms::PlacementMeasure;
+use assay_sys::units::MemoryPolicy;
 
 /// Resolution of placement: a page is on one node or another.
 const PAGE: f64 = 4096.0;

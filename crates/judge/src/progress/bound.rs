@@ -1,9 +1,9 @@
 //! The longest wait that weights, quotas and the scheduler's lag explain.
 
-use assay_facts::Available;
-use assay_run_folder::RepeatRecord;
+use crate::verdict::wording::percent;
+use assay_host::facts::Available;
+use assay_record::run_folder::RepeatRecord;
 use assay_stats::progress::Lag;
-use assay_verdict::wording::percent;
 
 use crate::cpus::{self, Shared};
 use crate::expected;

@@ -1,8 +1,8 @@
 //! What was promised to each group, and the data to compare it with.
 
-use assay_run_folder::{PromiseRecord, Reference};
+use assay_record::run_folder::{PromiseRecord, Reference};
+use assay_record::terms::Measure;
 use assay_stats::start::Quantity;
-use assay_terms::Measure;
 
 use crate::cpus::Shared;
 use crate::estimates::{Observed, PromiseData};

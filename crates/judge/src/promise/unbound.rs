@@ -1,9 +1,9 @@
 //! Limits that were not tested, since groups stayed below them.
 
-use assay_run_folder::{PromiseRecord, Reference};
-use assay_terms::{Measure, Side};
-use assay_verdict::wording::{count, rate};
-use assay_verdict::{GroupJudgement, Verdict};
+use crate::verdict::wording::{count, rate};
+use crate::verdict::{GroupJudgement, Verdict};
+use assay_record::run_folder::{PromiseRecord, Reference};
+use assay_record::terms::{Measure, Side};
 
 use crate::estimates::Estimates;
 use crate::subject::Subject;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use assay_judge::judge;
-use assay_run_folder::{
+use assay_judge::verdict::{ComparisonJudgement, Judgement, Verdict};
+use assay_record::run_folder::{
     AcrossRecord, ComparisonRecord, Fault, Levels, Manifest, PairsRecord, ReferenceRecord, Table,
     TrialRecord,
 };
-use assay_verdict::{ComparisonJudgement, Judgement, Verdict};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

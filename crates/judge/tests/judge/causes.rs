@@ -1,7 +1,7 @@
 //! One test for each cause.
 
-use assay_facts::Available;
-use assay_verdict::{Cause, Strength, Verdict};
+use assay_host::facts::Available;
+use assay_judge::verdict::{Cause, Strength, Verdict};
 
 use crate::synthetic::{Run, Scenario};
 

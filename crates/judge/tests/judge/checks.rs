@@ -1,8 +1,8 @@
 //! One test for each validity check: what makes a promise void, and what does not.
 
-use assay_facts::{Available, Hierarchy};
-use assay_run_folder::{Change, RelationRecord};
-use assay_verdict::{Check, Verdict};
+use assay_host::facts::{Available, Hierarchy};
+use assay_judge::verdict::{Check, Verdict};
+use assay_record::run_folder::{Change, RelationRecord};
 
 use crate::synthetic::{Run, Scenario};
 

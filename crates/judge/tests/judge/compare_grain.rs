@@ -1,9 +1,9 @@
 //! Comparison of numbers that are known to one unit only: a few requests or pages, and counts of
 //! events.
 
-use assay_compare::Terms;
-use assay_run_folder::RelationRecord;
-use assay_verdict::{Equivalence, MeasureComparison};
+use assay_judge::compare::Terms;
+use assay_judge::verdict::{Equivalence, MeasureComparison};
+use assay_record::run_folder::RelationRecord;
 
 use crate::compare_runs::compare;
 use crate::synthetic::{Run, Scenario};

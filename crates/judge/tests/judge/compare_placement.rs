@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_compare::Terms;
-use assay_facts::Available;
-use assay_run_folder::PlacementReading;
-use assay_verdict::{Equivalence, MeasureComparison, RunComparison};
+use assay_host::facts::Available;
+use assay_judge::compare::Terms;
+use assay_judge::verdict::{Equivalence, MeasureComparison, RunComparison};
+use assay_record::run_folder::PlacementReading;
 
 use crate::compare_runs::compare;
 use crate::left_out::fault;

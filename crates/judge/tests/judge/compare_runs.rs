@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_compare::{Side, Terms, compare_levels, compare_runs};
-use assay_facts::Available;
-use assay_run_folder::{Recording, RelationRecord};
-use assay_verdict::{Equivalence, MeasureComparison, RunComparison};
+use assay_host::facts::Available;
+use assay_judge::compare::{Side, Terms, compare_levels, compare_runs};
+use assay_judge::verdict::{Equivalence, MeasureComparison, RunComparison};
+use assay_record::run_folder::{Recording, RelationRecord};
 use serde_json::json;
 
 use crate::synthetic::{Run, Scenario};

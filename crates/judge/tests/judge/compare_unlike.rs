@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_compare::{Side, Terms, compare_levels};
-use assay_run_folder::{EveryRecord, RelationRecord};
-use assay_verdict::{Equivalence, MeasureComparison, RunComparison};
+use assay_judge::compare::{Side, Terms, compare_levels};
+use assay_judge::verdict::{Equivalence, MeasureComparison, RunComparison};
+use assay_record::run_folder::{EveryRecord, RelationRecord};
 use serde_json::json;
 
 use crate::compare_runs::compare;

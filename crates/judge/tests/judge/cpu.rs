@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::Available;
-use assay_run_folder::{RelationRecord, Table};
-use assay_verdict::{Check, Strength, Verdict};
+use assay_host::facts::Available;
+use assay_judge::verdict::{Check, Strength, Verdict};
+use assay_record::run_folder::{RelationRecord, Table};
 
 use crate::synthetic::{Run, Scenario, table};
 

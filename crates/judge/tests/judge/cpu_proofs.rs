@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use assay_blame::{Answer, Counted, CpuPart, Culprit, EVIDENCE_SCHEMA, Evidence, Names, Part};
-use assay_facts::Available;
-use assay_run_folder::{
+use assay_host::facts::Available;
+use assay_judge::verdict::{ProofState, Verdict};
+use assay_record::run_folder::{
     EvidenceRecord, PlacementRecord, RelationRecord, RepeatRecord, Table, TrialRecord, WarmUpRecord,
 };
-use assay_verdict::{ProofState, Verdict};
 
 use crate::synthetic::{Run, Scenario, table};
 

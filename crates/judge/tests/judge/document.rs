@@ -14,7 +14,7 @@ fn a_broken_promise_as_verdict_json() {
 fn a_document_that_was_written_can_be_read() {
     let judgement = Scenario::new(&[100, 400]).run().judge();
     let text = serde_json::to_string(&judgement).unwrap();
-    let read: assay_verdict::Judgement = serde_json::from_str(&text).unwrap();
+    let read: assay_judge::verdict::Judgement = serde_json::from_str(&text).unwrap();
     assert_eq!(read.trials[0].promises[0].groups.len(), 2);
     assert_eq!(read.verdict, judgement.verdict);
 }

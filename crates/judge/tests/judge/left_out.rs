@@ -1,11 +1,11 @@
 //! Repeats that are left out or missing, and runs that ended early: none of it supports a promise.
 
-use assay_compare::Terms;
+use assay_judge::compare::Terms;
 use assay_judge::is_enough;
-use assay_run_folder::{
+use assay_judge::verdict::{Equivalence, PromiseJudgement, Verdict};
+use assay_record::run_folder::{
     AcrossRecord, ComparisonRecord, Fault, Levels, PairsRecord, RelationRecord, StopRecord,
 };
-use assay_verdict::{Equivalence, PromiseJudgement, Verdict};
 use serde_json::json;
 
 use crate::compare_runs::compare;

@@ -1,8 +1,8 @@
 //! Comparisons of runs that lost repeats, and breaches in repeats that were left out.
 
-use assay_compare::Terms;
-use assay_run_folder::EveryRecord;
-use assay_verdict::{Equivalence, RunComparison, Verdict};
+use assay_judge::compare::Terms;
+use assay_judge::verdict::{Equivalence, RunComparison, Verdict};
+use assay_record::run_folder::EveryRecord;
 
 use crate::compare_runs::compare;
 use crate::left_out::{LADDER, assert_undecided, fault};

@@ -1,8 +1,8 @@
 //! Promises about memory: limits and protections.
 
-use assay_facts::{Available, Controller, Hierarchy};
-use assay_run_folder::{Column, GroupRecord, RelationRecord, Table};
-use assay_verdict::Verdict;
+use assay_host::facts::{Available, Controller, Hierarchy};
+use assay_judge::verdict::Verdict;
+use assay_record::run_folder::{Column, GroupRecord, RelationRecord, Table};
 
 use crate::synthetic::{Run, Scenario, table};
 

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::Available;
-use assay_run_folder::{LimitReading, OverridesRecord, RelationRecord, Table, ThreadReading};
-use assay_verdict::{Check, Verdict};
+use assay_host::facts::Available;
+use assay_judge::verdict::{Check, Verdict};
+use assay_record::run_folder::{
+    LimitReading, OverridesRecord, RelationRecord, Table, ThreadReading,
+};
 
 use crate::synthetic::{Run, Scenario, table};
 

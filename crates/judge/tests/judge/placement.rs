@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::Available;
-use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord, RelationRecord};
-use assay_verdict::{PromiseJudgement, Verdict};
+use assay_host::facts::Available;
+use assay_judge::verdict::{PromiseJudgement, Verdict};
+use assay_record::run_folder::{NodeCounts, PlacementReading, PlacementRecord, RelationRecord};
 
 use crate::synthetic::{Run, Scenario};
 

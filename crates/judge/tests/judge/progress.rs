@@ -1,7 +1,7 @@
 //! Promises on the longest time without progress.
 
-use assay_run_folder::{Column, RelationRecord, Table};
-use assay_verdict::{PromiseJudgement, Verdict};
+use assay_judge::verdict::{PromiseJudgement, Verdict};
+use assay_record::run_folder::{Column, RelationRecord, Table};
 
 use crate::synthetic::{RELEASED_NS, Run, Scenario, Server};
 

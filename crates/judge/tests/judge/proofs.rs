@@ -7,9 +7,9 @@ use assay_blame::{
     DiskGroup, EVIDENCE_SCHEMA, Evidence, Injected, Names, Part, PlaceWait, Stage,
     Verdict as Valid, Waits,
 };
-use assay_facts::Available;
-use assay_run_folder::{Column, EvidenceRecord, RelationRecord, Table, WarmUpRecord};
-use assay_verdict::{Cause, PromiseJudgement, ProofState, Verdict};
+use assay_host::facts::Available;
+use assay_judge::verdict::{Cause, PromiseJudgement, ProofState, Verdict};
+use assay_record::run_folder::{Column, EvidenceRecord, RelationRecord, Table, WarmUpRecord};
 
 use crate::synthetic::{RELEASED_NS, Run, Scenario, table};
 

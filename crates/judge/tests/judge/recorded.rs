@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use assay_judge::judge;
-use assay_run_folder::Run;
-use assay_verdict::Verdict;
+use assay_judge::verdict::Verdict;
+use assay_record::run_folder::Run;
 
 /// Study files and recordings of the same names.
 fn faults() -> Vec<(String, Vec<String>, PathBuf)> {

@@ -1,7 +1,7 @@
 //! Several repeats, lost samples, warm-up.
 
-use assay_run_folder::{Fault, WarmUpRecord};
-use assay_verdict::Verdict;
+use assay_judge::verdict::Verdict;
+use assay_record::run_folder::{Fault, WarmUpRecord};
 
 use crate::synthetic::{Run, Scenario};
 

@@ -1,7 +1,7 @@
 //! The rule of verdicts on made-up runs, and the sentences that it makes.
 
-use assay_run_folder::RelationRecord;
-use assay_verdict::{PromiseJudgement, Verdict};
+use assay_judge::verdict::{PromiseJudgement, Verdict};
+use assay_record::run_folder::RelationRecord;
 
 use crate::synthetic::{Run, Scenario};
 

@@ -1,7 +1,7 @@
 //! Sizes of shipped studies: a quiet host keeps the promises with their repeats and lengths.
 
-use assay_run_folder::WarmUpRecord;
-use assay_verdict::Verdict;
+use assay_judge::verdict::Verdict;
+use assay_record::run_folder::WarmUpRecord;
 
 use crate::synthetic::{Scenario, Server};
 

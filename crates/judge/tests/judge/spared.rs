@@ -1,8 +1,8 @@
 //! Conditions that need not void: one disturbed repeat of several, others that could not have
 //! shifted a share, counters that leave requests out.
 
-use assay_run_folder::{DiskRecord, RelationRecord};
-use assay_verdict::Verdict;
+use assay_judge::verdict::Verdict;
+use assay_record::run_folder::{DiskRecord, RelationRecord};
 
 use crate::synthetic::{Run, Scenario};
 

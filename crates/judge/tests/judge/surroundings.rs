@@ -1,7 +1,7 @@
 //! Checks of the surroundings: the disk's other users, the hypervisor, the clock, swap, and the
 //! level at which a knob is set.
 
-use assay_verdict::{Check, Verdict};
+use assay_judge::verdict::{Check, Verdict};
 
 use crate::synthetic::{Run, Scenario, table};
 

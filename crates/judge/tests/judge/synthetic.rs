@@ -6,17 +6,17 @@ mod served;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout};
+use assay_host::facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout};
 use assay_judge::judge;
-use assay_run_folder::{
+use assay_judge::verdict::{Judgement, PromiseJudgement};
+use assay_record::run_folder::{
     Column, DiskRecord, GroupRecord, IoClass, KnobRecord, Latency, Manifest, PromiseRecord,
     QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Table, TrialRecord,
     WarmUpRecord, WorkloadRecord, WorkloadResult,
 };
+use assay_record::terms::Measure;
 use assay_stats::rule::{FEWEST, LOOKS};
-use assay_terms::Measure;
-use assay_units::{Bytes, CpuSet, NodeSet};
-use assay_verdict::{Judgement, PromiseJudgement};
+use assay_sys::units::{Bytes, CpuSet, NodeSet};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

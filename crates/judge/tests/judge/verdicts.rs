@@ -1,7 +1,7 @@
 //! One test for each verdict and each relation.
 
-use assay_run_folder::{EveryRecord, RelationRecord};
-use assay_verdict::Verdict;
+use assay_judge::verdict::Verdict;
+use assay_record::run_folder::{EveryRecord, RelationRecord};
 
 use crate::synthetic::{RELEASED_NS, Scenario, Server};
 

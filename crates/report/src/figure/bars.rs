@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_terms::{Measure, Side};
-use assay_verdict::{GroupJudgement, PromiseJudgement};
+use assay_judge::verdict::{GroupJudgement, PromiseJudgement};
+use assay_record::terms::{Measure, Side};
 use serde_json::{Value, json};
 
 use super::Drawing;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_verdict::PromiseJudgement;
+use assay_judge::verdict::PromiseJudgement;
 use serde_json::{Value, json};
 
 use super::spec::base;
@@ -69,11 +69,11 @@ fn of_trial(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Class> {
         by_weight.entry(weight.to_bits()).or_default().push(group);
     }
     let total = promise.total_rate.unwrap_or(0.0);
-    let class = |(weight, groups): (u64, Vec<&assay_verdict::GroupJudgement>)| {
-        let sum = |part: &dyn Fn(&assay_verdict::GroupJudgement) -> f64| -> f64 {
+    let class = |(weight, groups): (u64, Vec<&assay_judge::verdict::GroupJudgement>)| {
+        let sum = |part: &dyn Fn(&assay_judge::verdict::GroupJudgement) -> f64| -> f64 {
             groups.iter().map(|group| part(group)).sum()
         };
-        let each = |end: &dyn Fn(&assay_verdict::GroupJudgement) -> f64| {
+        let each = |end: &dyn Fn(&assay_judge::verdict::GroupJudgement) -> f64| {
             let ends = groups.iter().filter(|group| group.expected_share > 0.0);
             ends.map(|group| end(group) / group.expected_share).collect::<Vec<f64>>()
         };

@@ -1,6 +1,6 @@
 //! Curves reported by workloads, such as latency over working set, with the positions they mark.
 
-use assay_run_folder::Curve;
+use assay_record::run_folder::Curve;
 use serde_json::{Value, json};
 
 use super::Drawing;

@@ -1,6 +1,6 @@
 //! Requests in flight at the scratch disks.
 
-use assay_escape::quoted;
+use assay_sys::escape::quoted;
 use serde_json::{Value, json};
 
 use super::spec::{base, csv_number, only_chosen, phases, seconds, warm_up};

@@ -1,10 +1,10 @@
 //! Share error against throughput of every setting of a search.
 
-use assay_intervention::{Measured, Tuning, is_work};
-use assay_verdict::Verdict;
+use assay_cause::{Measured, Tuning, is_work};
+use assay_judge::verdict::Verdict;
 use serde_json::{Value, json};
 
-use assay_escape::page::Figure;
+use assay_sys::escape::page::Figure;
 
 use super::drawn;
 use super::overview::verdict_colour;
@@ -36,7 +36,7 @@ fn rows(tuning: &Tuning) -> Vec<Value> {
     // Each stage has its own unchanged setting, so that repeats of equal length are compared.
     let searched = rate(first.and_then(|one| one.search.as_ref()));
     let confirmed = rate(first.and_then(|one| one.confirmation.as_ref()));
-    let row = |setting: &assay_intervention::SettingResult| {
+    let row = |setting: &assay_cause::SettingResult| {
         let data = setting.best_data().filter(|data| data.verdict != Verdict::Void)?;
         let fresh = setting.confirmation.is_some();
         let base = if fresh { confirmed } else { searched }.or(searched).or(confirmed)?;

@@ -1,6 +1,6 @@
 //! A measure under each level of the compared factor.
 
-use assay_verdict::{ComparisonJudgement, ReferenceJudgement};
+use assay_judge::verdict::{ComparisonJudgement, ReferenceJudgement};
 use serde_json::{Value, json};
 
 use super::spec::base;
@@ -34,7 +34,7 @@ pub(crate) fn levels(promise: &Across<'_>, references: &[ReferenceJudgement]) ->
 
 fn rows(one: &ComparisonJudgement, unit: Unit) -> Vec<Value> {
     let held = across::held(one);
-    let row = |level: &assay_verdict::LevelJudgement| {
+    let row = |level: &assay_judge::verdict::LevelJudgement| {
         let value = level.value?;
         Some(json!({
             "level": across::level(&level.factors),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_escape::quoted;
-use assay_terms::Measure;
+use assay_record::terms::Measure;
+use assay_sys::escape::quoted;
 use serde_json::{Value, json};
 
 use super::spec::{

@@ -1,6 +1,6 @@
 //! The worst error of every trial: where a promise ceases to hold.
 
-use assay_verdict::FleetPromise;
+use assay_judge::verdict::FleetPromise;
 use serde_json::{Value, json};
 
 use super::spec::base;
@@ -22,7 +22,7 @@ pub(crate) fn overview(trials: &[Trial<'_>]) -> Option<Figure> {
 
 fn rows_of(trial: &Trial<'_>) -> Vec<Value> {
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
-    let row = |promise: &assay_verdict::PromiseJudgement| {
+    let row = |promise: &assay_judge::verdict::PromiseJudgement| {
         let error = promise.worst_error?;
         Some(json!({
             "trial": trial.short,

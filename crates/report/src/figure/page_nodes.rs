@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::{RepeatRecord, Table};
+use assay_record::run_folder::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
 use super::spec::{base, csv_number, only_chosen, phases};

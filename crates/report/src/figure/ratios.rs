@@ -1,6 +1,6 @@
 //! Ratios of two runs with their intervals and the margin.
 
-use assay_verdict::{MeasureComparison, TrialComparison};
+use assay_judge::verdict::{MeasureComparison, TrialComparison};
 use serde_json::{Value, json};
 
 use super::spec::base;

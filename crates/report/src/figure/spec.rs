@@ -91,7 +91,7 @@ pub(super) fn phases(trial: &Trial<'_>, repeats: &[usize]) -> Option<Value> {
     for (index, repeat) in trial.record.repeats.iter().enumerate() {
         let at = |ns: u64| ns.saturating_sub(repeat.released_ns) / 10_000_000;
         for result in &repeat.workloads {
-            let within = |phase: &&assay_run_folder::Phase| {
+            let within = |phase: &&assay_record::run_folder::Phase| {
                 phase.end_ns > repeat.released_ns && phase.begin_ns < repeat.stopped_ns
             };
             for phase in result.phases.iter().filter(within) {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_escape::quoted;
-use assay_run_folder::{RepeatRecord, Table};
+use assay_record::run_folder::{RepeatRecord, Table};
+use assay_sys::escape::quoted;
 use serde_json::{Value, json};
 
 use super::spec::{base, csv_number, only_chosen, phases};

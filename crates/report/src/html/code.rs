@@ -1,7 +1,7 @@
 //! Embedded style and scripts of a page, and the policy that lets a browser apply only these.
 //! Origin and hashes of the plotting code: `docs/supply-chain.md`.
 
-use assay_escape::html as escaped;
+use assay_sys::escape::html as escaped;
 use sha2::{Digest, Sha256};
 
 /// The plotting code in loading order, each with its licence, which must accompany it (BSD-3-Clause, condition 2).

@@ -1,6 +1,6 @@
 //! Text bars, one character per column.
 
-use assay_verdict::GroupJudgement;
+use assay_judge::verdict::GroupJudgement;
 
 use crate::bar::signs;
 
@@ -34,7 +34,7 @@ pub(super) fn against_promise(group: &GroupJudgement, within: f64, columns: usiz
 
 #[cfg(test)]
 mod tests {
-    use assay_verdict::Verdict;
+    use assay_judge::verdict::Verdict;
 
     use super::*;
     use crate::ascii::ascii;

@@ -1,6 +1,6 @@
 //! Bars for the groups of the first promise with numbers; one line for each other promise.
 
-use assay_verdict::{GroupJudgement, PromiseJudgement, Verdict};
+use assay_judge::verdict::{GroupJudgement, PromiseJudgement, Verdict};
 
 use super::InterimResult;
 use super::bar;

@@ -1,12 +1,12 @@
 //! A line of coloured pieces, cut to the terminal's columns before colouring, since colours take no
 //! columns.
 
-use assay_verdict::Verdict;
+use assay_judge::verdict::Verdict;
 
 use super::Style;
 use crate::ascii::ascii;
 use crate::wording;
-use assay_escape::page::Paint;
+use assay_sys::escape::page::Paint;
 
 /// Style of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) struct Line {
 impl Line {
     /// Appends a piece. Texts from a study are escaped and cannot move the cursor.
     pub(super) fn then(mut self, ink: Ink, text: impl AsRef<str>) -> Self {
-        self.pieces.push((ink, assay_escape::line(text.as_ref()).into_owned()));
+        self.pieces.push((ink, assay_sys::escape::line(text.as_ref()).into_owned()));
         self
     }
 

@@ -1,7 +1,7 @@
 //! Promises across trials, and references.
 
-use assay_escape::page::{Part, Parts, Rows, Section};
-use assay_verdict::{ComparisonJudgement, Judgement, PairJudgement, ReferenceJudgement};
+use assay_judge::verdict::{ComparisonJudgement, Judgement, PairJudgement, ReferenceJudgement};
+use assay_sys::escape::page::{Part, Parts, Rows, Section};
 
 use crate::across::{self, Across};
 use crate::{figure, number, wording};

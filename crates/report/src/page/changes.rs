@@ -1,9 +1,9 @@
 //! All changes of the host, and whether they were restored.
 
-use assay_escape::page::{Rows, Section, Tag, Tone};
-use assay_facts::Available;
-use assay_run_folder::{Change, Manifest};
-use assay_verdict::Judgement;
+use assay_host::facts::Available;
+use assay_judge::verdict::Judgement;
+use assay_record::run_folder::{Change, Manifest};
+use assay_sys::escape::page::{Rows, Section, Tag, Tone};
 
 use crate::number::NONE;
 

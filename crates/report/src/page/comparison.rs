@@ -1,8 +1,10 @@
 //! A comparison of two runs.
 
-use assay_escape::page::{PAGE, Page, Parts, Rows, Section, Tag, Tone, Verdict};
-use assay_run_folder::Levels;
-use assay_verdict::{ComparedRun, Equivalence, MeasureComparison, RunComparison, TrialComparison};
+use assay_judge::verdict::{
+    ComparedRun, Equivalence, MeasureComparison, RunComparison, TrialComparison,
+};
+use assay_record::run_folder::Levels;
+use assay_sys::escape::page::{PAGE, Page, Parts, Rows, Section, Tag, Tone, Verdict};
 
 use crate::across::interval;
 use crate::html::{self, FIGURES};

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_escape::page::{Rows, Section};
-use assay_run_folder::RepeatRecord;
+use assay_record::run_folder::RepeatRecord;
+use assay_sys::escape::page::{Rows, Section};
 
 use crate::number::{self, NONE};
 use crate::trial::Trial;

@@ -1,7 +1,7 @@
 //! The machine, as far as relevant for the measurements.
 
-use assay_escape::page::{Rows, Section};
-use assay_facts::{Available, Disk, HostFacts, Layout, memory_access, topology_lines};
+use assay_host::facts::{Available, Disk, HostFacts, Layout, memory_access, topology_lines};
+use assay_sys::escape::page::{Rows, Section};
 
 /// The machine.
 pub(crate) fn section(host: &HostFacts) -> Section {
@@ -83,9 +83,9 @@ fn layout(host: &HostFacts) -> String {
         Layout::None => "none mounted",
     };
     let io = host.cgroup.controllers.get("io").map(|controller| match &controller.hierarchy {
-        assay_facts::Hierarchy::V1(path) => format!("; io on v1 at {}", path.display()),
-        assay_facts::Hierarchy::V2(path) => format!("; io on v2 at {}", path.display()),
-        assay_facts::Hierarchy::Absent(reason) => format!("; io not available: {reason}"),
+        assay_host::facts::Hierarchy::V1(path) => format!("; io on v1 at {}", path.display()),
+        assay_host::facts::Hierarchy::V2(path) => format!("; io on v2 at {}", path.display()),
+        assay_host::facts::Hierarchy::Absent(reason) => format!("; io not available: {reason}"),
     });
     format!("{layout}{}", io.unwrap_or_default())
 }

@@ -1,8 +1,8 @@
 //! Knobs and queue settings: what was requested, what was written, and what the kernel returned at start and end.
 
-use assay_escape::page::{Cell, Parts, Rows, Tag, Tone};
-use assay_facts::Available;
-use assay_run_folder::{KnobRecord, Reading};
+use assay_host::facts::Available;
+use assay_record::run_folder::{KnobRecord, Reading};
+use assay_sys::escape::page::{Cell, Parts, Rows, Tag, Tone};
 
 use crate::number::NONE;
 use crate::subjects::MAX_SINGLE_GROUPS;

@@ -1,8 +1,8 @@
 //! Memory before, during and after a repeat, in the form in which people write it down: huge pages of the host,
 //! `memory.stat` of each group, free blocks by order and kind, and numastat of each node.
 
-use assay_escape::page::{Parts, Rows};
-use assay_run_folder::{CounterSpan, RepeatRecord, Table};
+use assay_record::run_folder::{CounterSpan, RepeatRecord, Table};
+use assay_sys::escape::page::{Parts, Rows};
 
 use crate::trial::Trial;
 

@@ -1,7 +1,7 @@
 //! Bars below the table: promised and observed values of each group on one scale.
 
-use assay_escape::page::{Rows, Table, Tag, columns};
-use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
+use assay_judge::verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
+use assay_sys::escape::page::{Rows, Table, Tag, columns};
 
 use crate::bar::{OPEN, PROMISE, SURE, signs};
 use crate::subjects;
@@ -55,7 +55,7 @@ fn bar(group: &GroupJudgement, scale: f64, length: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_verdict::Verdict;
+    use assay_judge::verdict::Verdict;
 
     use super::*;
     use crate::ascii::ascii;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_escape::page::{PAGE, Parts, Rows};
-use assay_verdict::{GroupJudgement, PromiseJudgement};
+use assay_judge::verdict::{GroupJudgement, PromiseJudgement};
+use assay_sys::escape::page::{PAGE, Parts, Rows};
 
 use crate::number::{self, NONE, Unit};
 use crate::subjects::{self, MAX_SINGLE_GROUPS};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_escape::page::{Part, Parts, Rows, Section, Tag, Tone};
-use assay_verdict::{Check, PromiseJudgement, TrialJudgement, Verdict};
+use assay_judge::verdict::{Check, PromiseJudgement, TrialJudgement, Verdict};
+use assay_sys::escape::page::{Part, Parts, Rows, Section, Tag, Tone};
 
 use super::{knobs, memory, shares, waiting, workloads};
 use crate::trial::Trial;

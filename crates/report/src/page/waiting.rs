@@ -1,6 +1,6 @@
 //! Where the time of each group went.
 
-use assay_escape::page::{Parts, Rows};
+use assay_sys::escape::page::{Parts, Rows};
 
 use crate::trial::Trial;
 use crate::waiting::{Account, GroupTime, accounts};

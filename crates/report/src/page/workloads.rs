@@ -1,9 +1,9 @@
 //! Workloads of the groups, changes to the user's job files, paths of the output, and metrics.
 
-use assay_escape::page::{Cell, Parts, Rows, Table, Tag, Tone};
-use assay_run_folder::{GroupRecord, IoClass, WorkloadRecord, WorkloadResult};
-use assay_verdict::{Figure, WorkloadMetrics};
-use assay_workload::{FIO, kind};
+use assay_judge::verdict::{Figure, WorkloadMetrics};
+use assay_record::run_folder::{GroupRecord, IoClass, WorkloadRecord, WorkloadResult};
+use assay_study::workload::{FIO, kind};
+use assay_sys::escape::page::{Cell, Parts, Rows, Table, Tag, Tone};
 
 use crate::number::{self, NONE};
 use crate::subjects::MAX_SINGLE_GROUPS;

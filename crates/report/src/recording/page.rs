@@ -1,6 +1,6 @@
 //! The page of a recording.
 
-use assay_escape::page::{Page, Parts, Rows, Section};
+use assay_sys::escape::page::{Page, Parts, Rows, Section};
 
 use super::Recorded;
 use crate::figure;

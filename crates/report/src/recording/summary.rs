@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::{Manifest, Recording, SourceCost};
+use assay_record::run_folder::{Manifest, Recording, SourceCost};
 use serde::Serialize;
 
 use super::Recorded;

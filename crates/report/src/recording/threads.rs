@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::Table;
+use assay_record::run_folder::Table;
 
 use super::Recorded;
 use super::section::Section;

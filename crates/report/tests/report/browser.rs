@@ -1,7 +1,7 @@
 //! Tests of the page in a real browser: every figure is drawn, no requests, no console messages,
 //! and one time span for all figures of a trial.
 
-use assay_run_folder::Recording;
+use assay_record::run_folder::Recording;
 use assay_test_support::{browser, skip};
 
 use crate::fixture::Run;

@@ -1,12 +1,12 @@
 //! Synthetic runs for tests and the gallery.
 
-use assay_facts::Available;
 use assay_fleet::{FleetMerge, conclude, differences, leave_open, traits};
-use assay_run_folder::{Fault, Phase};
-use assay_verdict::{
+use assay_host::facts::Available;
+use assay_judge::verdict::{
     ComparisonJudgement, FleetHost, FleetJudgement, HostState, LevelJudgement, PairJudgement,
     ReferenceJudgement, Verdict,
 };
+use assay_record::run_folder::{Fault, Phase};
 
 use crate::fixture::{KEPT, Run, Shape, run};
 
@@ -150,7 +150,7 @@ pub(crate) fn fleet() -> FleetJudgement {
     }
 }
 
-fn at(limit: f64) -> assay_run_folder::Levels {
+fn at(limit: f64) -> assay_record::run_folder::Levels {
     [("limit".to_owned(), limit.into())].into()
 }
 
@@ -222,7 +222,7 @@ pub(crate) fn across() -> Run {
             measure: Some("bfs.harmonic_mean_teps".to_owned()),
             group: None,
             under: at(2.0),
-            to: assay_run_folder::Levels::new(),
+            to: assay_record::run_folder::Levels::new(),
             ours: vec![level(2.0, 1.96e8)],
         },
         ReferenceJudgement {
@@ -232,8 +232,8 @@ pub(crate) fn across() -> Run {
             source: "000_99957449e91ef60d.txt".to_owned(),
             measure: None,
             group: None,
-            under: assay_run_folder::Levels::new(),
-            to: assay_run_folder::Levels::new(),
+            under: assay_record::run_folder::Levels::new(),
+            to: assay_record::run_folder::Levels::new(),
             ours: vec![],
         },
     ];

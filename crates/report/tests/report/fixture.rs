@@ -7,8 +7,8 @@ mod samples;
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::{Manifest, Table, TrialRecord};
-use assay_verdict::{Judgement, TrialJudgement, Verdict};
+use assay_judge::verdict::{Judgement, TrialJudgement, Verdict};
+use assay_record::run_folder::{Manifest, Table, TrialRecord};
 
 use judged::judged;
 use manifest::manifest;

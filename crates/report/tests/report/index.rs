@@ -1,9 +1,9 @@
 //! Tests of the list of runs and the comparison page in a real browser, and of what they must not
 //! contain.
 
-use assay_compare::{Side, Terms, compare_runs};
+use assay_judge::compare::{Side, Terms, compare_runs};
+use assay_record::run_folder::{RunSummary, State, stamp};
 use assay_report::IndexEntry;
-use assay_run_folder::{RunSummary, State, stamp};
 use assay_test_support::{browser, skip};
 
 use crate::cases;

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use assay_judge::verdict::{GroupJudgement, PromiseJudgement, Verdict};
 use assay_report::{Clock, InterimResult, Live, Position, Style, ascii, trial_line};
-use assay_verdict::{GroupJudgement, PromiseJudgement, Verdict};
 use insta::assert_snapshot;
 
 use crate::cases;

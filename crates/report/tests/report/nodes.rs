@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::{Available, Node, NodeAccess};
-use assay_run_folder::{Column, CounterSpan, NodeCounts, Table};
+use assay_host::facts::{Available, Node, NodeAccess};
+use assay_record::run_folder::{Column, CounterSpan, NodeCounts, Table};
 
 use crate::cases;
 use crate::fixture::Run;

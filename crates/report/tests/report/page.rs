@@ -207,13 +207,13 @@ fn curves_preserve_the_bytes_of_the_samples() {
 fn workload_curves_are_drawn_with_their_marks() {
     let mut run = cases::kept();
     assert!(!written(&run).contains("trial-1-curves"), "no workload has any");
-    let curve = |name: &str, y: &str| assay_run_folder::Curve {
+    let curve = |name: &str, y: &str| assay_record::run_folder::Curve {
         name: name.to_owned(),
         x: "working set, bytes".to_owned(),
         y: y.to_owned(),
         logarithmic: true,
         points: vec![[4096.0, 1.0], [65536.0, 4.0]],
-        marks: vec![assay_run_folder::Mark { x: 32768.0, label: "L1 <b>".to_owned() }],
+        marks: vec![assay_record::run_folder::Mark { x: 32768.0, label: "L1 <b>".to_owned() }],
     };
     for repeat in &mut run.manifest.trials[0].repeats {
         repeat.workloads[0].curves = vec![curve("random", "ns"), curve("sequential", "ns")];
@@ -279,7 +279,7 @@ fn knob_with_a_different_value_read_back_is_marked() {
     let mut run = cases::kept();
     assert!(!written(&run).contains("\u{2260} written"));
     run.manifest.trials[0].repeats[1].knobs[0].at_end =
-        assay_facts::Available::Value("500".to_owned());
+        assay_host::facts::Available::Value("500".to_owned());
     let page = written(&run);
     assert!(page.contains("100 / 500"), "both answers are shown");
     assert!(page.contains("\u{2260} written"));

@@ -1,7 +1,7 @@
 //! Tests of the sampler's own account: a table on every page, and a line in the text only if
 //! something was late or lost.
 
-use assay_run_folder::SourceCost;
+use assay_record::run_folder::SourceCost;
 
 use crate::cases;
 use crate::fixture::Run;

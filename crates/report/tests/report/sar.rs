@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::{Column, Recording, Table};
+use assay_record::run_folder::{Column, Recording, Table};
 use serde_json::Value;
 
 use crate::cases;

@@ -1,7 +1,7 @@
 //! Tests of search results on the page and in the terminal.
 
-use assay_intervention::{Measured, NotTried, Outcome, SettingResult, Tuning};
-use assay_verdict::{Interval, Verdict};
+use assay_cause::{Measured, NotTried, Outcome, SettingResult, Tuning};
+use assay_judge::verdict::{Interval, Verdict};
 
 use crate::cases;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_blame::Evidence;
-use assay_run_folder::EvidenceRecord;
+use assay_record::run_folder::EvidenceRecord;
 use serde_json::{Value, json};
 
 use crate::cases;

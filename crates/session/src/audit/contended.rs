@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use assay_audit::contention::watch::{CELL, ContentionWatch};
+use assay_audit::contention::{Contention, Levels, Look, Switches, judge, own_cpus};
 use assay_audit::{Snapshot, cpu_weights, groups_of, own_sets};
-use assay_contention::{Contention, Levels, Look, Switches, judge, own_cpus};
-use assay_facts::Available;
+use assay_host::facts::Available;
 use assay_host::groups_and_cpus;
-use assay_kernel::{Error as KernelError, Root, clock, signal};
-use assay_knob::WeightMode;
-use assay_sample::contention::{CELL, ContentionWatch};
-use assay_sample::waits::CpuHierarchy;
+use assay_host::knob::WeightMode;
+use assay_record::sample::waits::CpuHierarchy;
+use assay_sys::kernel::{Error as KernelError, Root, clock, signal};
 
 use super::contended_disks::{DiskPart, changes};
 use super::limits::Limits;

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use assay_audit::contention::watch::{DiskContentionWatch, MOST_DISKS};
+use assay_audit::contention::{Changes, DiskDivision, DiskLevels, DiskLook};
 use assay_audit::{Snapshot, WeightSetting, groups_of, weighted_disks};
-use assay_contention::{Changes, DiskDivision, DiskLevels, DiskLook};
 use assay_host::groups_and_cpus;
-use assay_kernel::Root;
-use assay_sample::contention::{DiskContentionWatch, MOST_DISKS};
-use assay_sample::requests::IoHierarchy;
+use assay_record::sample::requests::IoHierarchy;
+use assay_sys::kernel::Root;
 
 /// The length of a cell: long against a turn of BFQ.
 const CELL: Duration = Duration::from_millis(500);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use assay_audit::snapshot::{Disk, MAX_MOUNTED};
-use assay_kernel::Root;
-use assay_kernel::parse::mountinfo::{self, Mount};
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::mountinfo::{self, Mount};
 
 use super::read::{number, text, trimmed};
 

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_GROUPS, MAX_PATHS};
 use assay_audit::{AMOUNTS, CPU_TIME, WATCHED};
-use assay_cgroup::inventory::{Mounted, mounted};
-use assay_facts::Available;
-use assay_facts::owner::Claimant;
 use assay_host::Owners;
-use assay_kernel::Root;
-use assay_kernel::parse::mountinfo::Mount;
-use assay_knob::is_of_new_group;
+use assay_host::cgroup::inventory::{Mounted, mounted};
+use assay_host::facts::Available;
+use assay_host::facts::owner::Claimant;
+use assay_host::knob::is_of_new_group;
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::mountinfo::Mount;
 
 use super::open_files;
 use super::read::present;

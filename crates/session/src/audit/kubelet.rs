@@ -5,11 +5,11 @@ use std::path::Path;
 
 use assay_audit::kubelet_settings;
 use assay_audit::snapshot::{Hierarchy, Kubelet, MAX_FILE, MAX_KUBELET_FILES};
-use assay_facts::Available;
-use assay_facts::owner::unit_of_system;
-use assay_files::{Dir, Error};
 use assay_host::Owners;
-use assay_kernel::Root;
+use assay_host::facts::Available;
+use assay_host::facts::owner::unit_of_system;
+use assay_sys::files::{Dir, Error};
+use assay_sys::kernel::Root;
 
 use super::groups::directory;
 use super::systemd::Systemd;
@@ -45,7 +45,9 @@ pub(super) fn read(
         Ok(kubelet) => kubelet.map(Available::Value),
         Err(why) => {
             // The arguments of a process may have any signs.
-            Some(Available::NotAvailable(assay_escape::line(&why).chars().take(MOST).collect()))
+            Some(Available::NotAvailable(
+                assay_sys::escape::line(&why).chars().take(MOST).collect(),
+            ))
         }
     }
 }

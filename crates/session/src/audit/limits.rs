@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_audit::contention::{Counts, LimitRow, LimitWatch};
 use assay_audit::{DiskRate, LimitOf, LimitSetting, Snapshot, fair_part, limit_settings};
-use assay_contention::{Counts, LimitRow, LimitWatch};
-use assay_kernel::{Root, counters};
+use assay_sys::kernel::{Root, counters};
 
 use super::read::{keyed, number, own_memory_events, text};
 
@@ -125,7 +125,7 @@ impl Counters {
 mod tests {
     use std::fs;
 
-    use assay_contention::LimitState;
+    use assay_audit::contention::LimitState;
 
     use super::*;
     use crate::audit::take_snapshot;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use assay_audit::snapshot::{MAX_FILE, Machine};
 use assay_audit::{HOST_FILES, signs};
-use assay_facts::Available;
-use assay_kernel::Root;
-use assay_kernel::parse::keyed;
-use assay_kernel::parse::mountinfo::{self, Mount};
+use assay_host::facts::Available;
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::keyed;
+use assay_sys::kernel::parse::mountinfo::{self, Mount};
 
 use super::read::{present, text, trimmed};
 use crate::host::SignsBelow;

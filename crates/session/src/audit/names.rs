@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_audit::snapshot::Hierarchy;
-use assay_facts::owner::{Claimant, Container, Owner, Pod, owner_in};
 use assay_host::Owners;
+use assay_host::facts::owner::{Claimant, Container, Owner, Pod, owner_in};
 
 /// What was found.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use assay_facts::Available;
-use assay_kernel::Root;
-use assay_kernel::parse::mountinfo::{self, Mount};
+use assay_host::facts::Available;
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::mountinfo::{self, Mount};
 
 use super::threads::Tasks;
 
@@ -45,7 +45,7 @@ fn of_process(
     root: &Root,
     folder: &Path,
     devices: &mut BTreeSet<String>,
-) -> Result<(), assay_kernel::Error> {
+) -> Result<(), assay_sys::kernel::Error> {
     let files = root.list(folder.join("fd"))?;
     let mounts = mountinfo::parse(&root.read_at_most(folder.join("mountinfo"), MAX_TABLE)?);
     let by_id: BTreeMap<u64, &Mount> = mounts.iter().map(|mount| (mount.id, mount)).collect();

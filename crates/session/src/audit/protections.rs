@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use assay_audit::contention::{MemoryCounts, ProtectionRow, protection};
 use assay_audit::{ProtectionSetting, Snapshot, protection_settings};
-use assay_contention::{MemoryCounts, ProtectionRow, protection};
-use assay_kernel::{Root, counters};
+use assay_sys::kernel::{Root, counters};
 
 use super::read::{self, number, own_memory_events};
 

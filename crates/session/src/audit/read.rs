@@ -4,8 +4,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use assay_audit::snapshot::MAX_FILE;
-use assay_facts::Available;
-use assay_kernel::{Root, counters};
+use assay_host::facts::Available;
+use assay_sys::kernel::{Root, counters};
 use rustix::io::Errno;
 
 /// A file's text.

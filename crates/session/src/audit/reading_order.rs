@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::vec::IntoIter;
 
 use assay_audit::snapshot::{MAX_GROUPS, MAX_PATHS};
-use assay_facts::owner::Claimant;
+use assay_host::facts::owner::Claimant;
 
 /// What a group counts beside the length of its path: both are bounded, so neither many nor long ones give a claimant more.
 const GROUP: usize = MAX_PATHS / MAX_GROUPS;

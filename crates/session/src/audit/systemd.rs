@@ -1,8 +1,8 @@
 //! Which systemd made the groups here, and whether the files here are those that it reads.
 
 use assay_audit::snapshot::MAX_FILE;
-use assay_kernel::Root;
-use assay_kernel::parse::mountinfo;
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::mountinfo;
 
 /// Bytes of a table of mounts.
 const MAX_MOUNTS: u64 = 64 << 20;

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_audit::audit;
-use assay_facts::Available;
-use assay_kernel::Root;
+use assay_host::facts::Available;
+use assay_sys::kernel::Root;
 
 use super::{read_snapshot, take_snapshot, write_snapshot};
 use laid_out::HostText;

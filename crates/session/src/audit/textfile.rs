@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_audit::{Audit, audit};
-use assay_export::{LatestAudit, WatchCounts, textfile};
-use assay_files::replace;
-use assay_kernel::{Root, clock};
+use assay_report::export::{LatestAudit, WatchCounts, textfile};
+use assay_sys::files::replace;
+use assay_sys::kernel::{Root, clock};
 use jiff::Timestamp;
 
 use super::take_snapshot;

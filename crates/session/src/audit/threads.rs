@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use assay_facts::Available;
-use assay_kernel::Root;
-use assay_kernel::parse::keyed;
+use assay_host::facts::Available;
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::keyed;
 
 /// Bytes of a list of processes or threads.
 const MAX_LIST: u64 = 1 << 20;

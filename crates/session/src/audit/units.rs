@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_audit::snapshot::{Hierarchy, MAX_FILE, MAX_UNIT_BYTES, MAX_UNITS, UnitFile};
 use assay_audit::unit_settings;
-use assay_facts::owner::unit_of_system;
-use assay_kernel::Root;
+use assay_host::facts::owner::unit_of_system;
+use assay_sys::kernel::Root;
 
 use super::systemd::Systemd;
 use search::{Place, Search};
@@ -61,7 +61,7 @@ pub(super) fn read(root: &Root, systemd: Systemd, hierarchies: &[Hierarchy]) -> 
 /// The first of them, and how many there are.
 fn summary(left_out: &[String]) -> Option<String> {
     const MOST: usize = 512;
-    let first: String = assay_escape::line(left_out.first()?).chars().take(MOST).collect();
+    let first: String = assay_sys::escape::line(left_out.first()?).chars().take(MOST).collect();
     Some(match left_out.len() {
         1 => first,
         number => format!("{number} units; {first}"),

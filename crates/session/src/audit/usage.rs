@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_audit::contention::{UsageCounts, UsageLevel, usage_levels};
 use assay_audit::snapshot::Hierarchy;
 use assay_audit::{Snapshot, WeightSetting, cpu_weights, fair_part};
-use assay_contention::{UsageCounts, UsageLevel, usage_levels};
-use assay_kernel::{Root, counters};
+use assay_sys::kernel::{Root, counters};
 
 use super::read::{keyed, number, text};
 

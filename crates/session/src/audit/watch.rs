@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_audit::Change;
-use assay_export::WatchCounts;
-use assay_facts::Available;
-use assay_kernel::{Root, clock, open_files, signal};
+use assay_host::facts::Available;
+use assay_report::export::WatchCounts;
+use assay_sys::kernel::{Root, clock, open_files, signal};
 use jiff::Timestamp;
 use serde::Serialize;
 

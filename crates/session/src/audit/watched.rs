@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use assay_audit::snapshot::{Hierarchy, MAX_GROUPS};
 use assay_audit::{Change, WATCHED, host_settings};
 use assay_host::Owners;
-use assay_kernel::{Error, FileId, RereadFile, Root, open_files};
-use assay_knob::WEIGHT_AS_NICE;
+use assay_host::knob::WEIGHT_AS_NICE;
+use assay_sys::kernel::{Error, FileId, RereadFile, Root, open_files};
 use rustix::io::Errno;
 
 use super::groups;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_audit::Change;
-use assay_facts::Available;
-use assay_kernel::write_notices::{Notice, WriteNotices};
-use assay_kernel::{FileId, Root};
+use assay_host::facts::Available;
+use assay_sys::kernel::write_notices::{Notice, WriteNotices};
+use assay_sys::kernel::{FileId, Root};
 use serde::Serialize;
 
 use super::watched::{Place, Watched};

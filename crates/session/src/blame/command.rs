@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_blame::Answer;
-use assay_exec::{Failure, Next, Outcome, Request, Watcher, exec_watched};
 use assay_host::{Ledger, gather};
-use assay_kernel::Error as KernelError;
-use assay_sample::waits::{CpuHierarchy, WaitWatch};
+use assay_record::sample::waits::{CpuHierarchy, WaitWatch};
+use assay_run::exec::{Failure, Next, Outcome, Request, Watcher, exec_watched};
+use assay_sys::kernel::Error as KernelError;
 
 use super::experiment::Experiment;
 use super::lever::{Lever, Place, Waiting};

@@ -1,9 +1,9 @@
 //! The disks of a group that is watched: what its requests waited for, beside what its threads did.
 
 use assay_blame::DiskAnswer;
-use assay_facts::{Available, HostFacts};
-use assay_kernel::Root;
-use assay_sample::requests::{IoHierarchy, RequestWatch, disks_in_use};
+use assay_host::facts::{Available, HostFacts};
+use assay_record::sample::requests::{IoHierarchy, RequestWatch, disks_in_use};
+use assay_sys::kernel::Root;
 
 use super::Watched;
 

@@ -4,7 +4,7 @@
 //! for both. The part that goes away is the ratio of two sums, `sum(off - on) / sum(off)`; its interval is that of a
 //! ratio estimator (Cochran, "Sampling Techniques", 6.3) with Student's t.
 
-use assay_facts::Available;
+use assay_host::facts::Available;
 use assay_stats::student::t_quantile;
 use serde::{Deserialize, Serialize};
 

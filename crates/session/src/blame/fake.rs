@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_sample::waits::CpuHierarchy;
+use assay_record::sample::waits::CpuHierarchy;
 use assay_test_support::hosts;
 use tempfile::TempDir;
 

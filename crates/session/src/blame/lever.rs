@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_facts::{Hierarchy as Mounted, HostFacts};
-use assay_kernel::{Root, process};
-use assay_sample::waits::CpuHierarchy;
+use assay_host::facts::{Hierarchy as Mounted, HostFacts};
+use assay_record::sample::waits::CpuHierarchy;
+use assay_sys::kernel::{Root, process};
 use serde::{Deserialize, Serialize};
 
 use super::members::{group_of, members};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_kernel::parse::cgroups::process_groups;
-use assay_kernel::{Error, Root};
+use assay_sys::kernel::parse::cgroups::process_groups;
+use assay_sys::kernel::{Error, Root};
 
 /// Processes of a group and of all groups below it.
 pub(super) fn members(root: &Root, directory: &Path) -> Result<BTreeSet<u32>, Error> {

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use assay_facts::owner::Owner;
 use assay_host::Owners;
-use assay_kernel::Root;
-use assay_sample::waits::CpuHierarchy;
+use assay_host::facts::owner::Owner;
+use assay_record::sample::waits::CpuHierarchy;
+use assay_sys::kernel::Root;
 
 use crate::error::Error;
 

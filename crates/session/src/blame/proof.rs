@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use assay_blame::Verdict;
-use assay_facts::Available;
-use assay_facts::owner::{Owner, shown};
+use assay_host::facts::Available;
+use assay_host::facts::owner::{Owner, shown};
 use serde::{Deserialize, Serialize};
 
 use super::effect::{Effect, Turn, attributed, effect, removable};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assay_blame::Answer;
 use assay_host::{Ledger, Owners};
-use assay_kernel::{Error as KernelError, process, signal};
+use assay_sys::kernel::{Error as KernelError, process, signal};
 use jiff::Timestamp;
 
 use super::experiment::Experiment;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use assay_compare::Terms;
+use assay_judge::compare::Terms;
+use assay_judge::verdict::RunComparison;
 use assay_study::Order;
-use assay_verdict::RunComparison;
 
 use super::{compare_levels_of, usage};
 use crate::code::Code;
@@ -114,7 +114,7 @@ pub fn compare_interleaved(
 
 #[cfg(test)]
 mod tests {
-    use assay_verdict::Equivalence;
+    use assay_judge::verdict::Equivalence;
 
     use super::*;
     use crate::explain::{ExplainOptions, explain};
@@ -150,7 +150,7 @@ mod tests {
         let what = Interleaved {
             choice: StudyChoice { repeats: Some(4), ..StudyChoice::named("mine") },
             sides: Sides::parse(&set).unwrap(),
-            destination: Destination { out: None, trust: assay_files::Trust::Checked },
+            destination: Destination { out: None, trust: assay_sys::files::Trust::Checked },
         };
         let choice = what.choice();
         assert_eq!(choice.set, ["x=1,2", "groups=4"]);
@@ -166,7 +166,7 @@ mod tests {
         let (context, replayed) = context(&recorded, &temp);
         let to = |name: &str| Destination {
             out: Some(temp.path().join(name)),
-            trust: assay_files::Trust::Checked,
+            trust: assay_sys::files::Trust::Checked,
         };
         let set = ["groups=4", "groups=8"].map(str::to_owned);
         let what = Interleaved {

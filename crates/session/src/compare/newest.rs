@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use assay_files::Dir;
-use assay_run_folder::{RunFolder, summaries};
+use assay_record::run_folder::{RunFolder, summaries};
+use assay_sys::files::Dir;
 
 use super::usage;
 use crate::error::Error;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use assay_facts::{Available, Hierarchy, HostFacts};
-use assay_intervention::{Arm, PERMUTE, excluded};
+use assay_cause::{Arm, PERMUTE, excluded};
+use assay_host::facts::{Available, Hierarchy, HostFacts};
+use assay_host::knob::{WEIGHT_MODE, WeightMode};
+use assay_judge::verdict::{ProofState, Verdict};
 use assay_judge::{CauseEntry, FoundBy, catalogue, cause_entry};
-use assay_knob::{WEIGHT_MODE, WeightMode};
-use assay_plan::{Plan, Trial};
+use assay_study::plan::{Plan, Trial};
 use assay_study::{Intervention, Study};
-use assay_verdict::{ProofState, Verdict};
 
 use super::ExplainOptions;
 use super::target::Target;
@@ -223,7 +223,7 @@ fn changes_to_try(
 /// request. This tests no cause, but shows whether the error follows the weight or the group.
 fn permutes_weights(target: &Target, only: &[String]) -> bool {
     let broken = target.judged.verdict == Verdict::Broken && target.judged.divides_by_knob();
-    let knob = |group: &assay_verdict::GroupJudgement| group.knob;
+    let knob = |group: &assay_judge::verdict::GroupJudgement| group.knob;
     let mut knobs = target.judged.groups.iter().map(knob);
     let first = knobs.next();
     let unequal = knobs.any(|knob| Some(knob) != first);

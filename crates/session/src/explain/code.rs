@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use assay_audit::KNOWN;
-use assay_diagnostic::closest;
-use assay_intervention::PERMUTE;
+use assay_cause::PERMUTE;
 use assay_judge::{catalogue, cause_entry, cause_text};
+use assay_study::diagnostic::closest;
 
 use crate::error::Error;
 

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use assay_escape::{line, shell_words};
-use assay_files::{Caller, Checked, Trust, check};
 use assay_host::machine;
-use assay_kernel::Root;
-use assay_run_folder::{Manifest, Run, RunFolder};
+use assay_record::run_folder::{Manifest, Run, RunFolder};
+use assay_sys::escape::{line, shell_words};
+use assay_sys::files::{Caller, Checked, Trust, check};
+use assay_sys::kernel::Root;
 
 use crate::code::Code;
 use crate::error::Error;
@@ -43,7 +43,7 @@ pub(super) fn open(
     }
 }
 
-fn read(checked: Checked) -> Result<Run, assay_run_folder::Error> {
+fn read(checked: Checked) -> Result<Run, assay_record::run_folder::Error> {
     // A missing folder gets the same error as everywhere else.
     let path = checked.path();
     let folder = match checked.open() {

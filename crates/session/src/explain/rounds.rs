@@ -1,9 +1,9 @@
 //! The schedule of an explanation: as many rounds as needed to find a cause.
 
-use assay_intervention::{Arm, Explanation, FRESH, Fresh};
-use assay_plan::{Plan, RepeatId};
-use assay_run_folder::Manifest;
-use assay_runner::{Failure, NextRepeat, Schedule};
+use assay_cause::{Arm, Explanation, FRESH, Fresh};
+use assay_record::run_folder::Manifest;
+use assay_run::runner::{Failure, NextRepeat, Schedule};
+use assay_study::plan::{Plan, RepeatId};
 
 /// Rounds before the first look, and between two looks. Changes alternate forwards and backwards, so
 /// that host drift favours none over an even number of rounds.
@@ -166,10 +166,10 @@ impl Schedule for Rounds<'_> {
 
 #[cfg(test)]
 mod tests {
-    use assay_intervention::{ArmResult, CauseFinding, Effect, Finding};
-    use assay_plan::Trial;
+    use assay_cause::{ArmResult, CauseFinding, Effect, Finding};
+    use assay_judge::verdict::Verdict;
+    use assay_study::plan::Trial;
     use assay_test_support::hosts::host;
-    use assay_verdict::Verdict;
 
     use super::*;
     use crate::load::load;
@@ -194,10 +194,11 @@ mod tests {
     fn plan() -> Plan {
         let choice =
             StudyChoice { set: vec!["groups=4".to_owned()], ..StudyChoice::named("io-weight") };
-        let trial =
-            assay_plan::plan(&load(&choice).unwrap().study, &host(false), 1).trials.remove(0);
+        let trial = assay_study::plan::plan(&load(&choice).unwrap().study, &host(false), 1)
+            .trials
+            .remove(0);
         let arms = arms().into_iter().map(|arm| (arm.name, trial.clone()));
-        assay_plan::interleave(
+        assay_study::plan::interleave(
             arms.collect::<Vec<(String, Trial)>>(),
             Length::new(None).with_fresh(),
         )
@@ -205,8 +206,7 @@ mod tests {
 
     /// An explanation in which each change has this effect.
     fn explanation(effects: [Effect; 2], confirmed: Option<bool>) -> Explanation {
-        let left =
-            assay_intervention::Rounds { rounds: 4, left: 0.2, low: 0.1, high: 0.3, within: 0 };
+        let left = assay_cause::Rounds { rounds: 4, left: 0.2, low: 0.1, high: 0.3, within: 0 };
         let result = |arm: &Arm, effect: Effect| ArmResult {
             name: arm.name.clone(),
             change: arm.change.clone(),
@@ -246,8 +246,9 @@ mod tests {
     /// The trials of each round until the schedule ends.
     fn rounds_with(look: Look<'_>) -> Vec<Vec<usize>> {
         let plan = plan();
-        let manifest =
-            assay_run_folder::Run::load(&crate::replay_tests::fault("one-cpu")).unwrap().manifest;
+        let manifest = assay_record::run_folder::Run::load(&crate::replay_tests::fault("one-cpu"))
+            .unwrap()
+            .manifest;
         let mut rounds = Rounds::new(&plan, Length::new(None), arms(), look);
         let mut all: Vec<Vec<usize>> = Vec::new();
         while let Some(next) = rounds.next(&manifest) {
@@ -319,12 +320,13 @@ mod tests {
         let mut rounds = Rounds::new(&plan, Length::new(Some(2)), arms(), &look);
         let why = Failure::Host({
             let cause = std::io::Error::other("refused");
-            assay_kernel::Error::new("write", "/sys/x".as_ref(), &cause)
+            assay_sys::kernel::Error::new("write", "/sys/x".as_ref(), &cause)
         });
         assert!(!rounds.continue_without(RepeatId { trial: 0, repeat: 0 }, &why));
         assert!(rounds.continue_without(RepeatId { trial: 1, repeat: 0 }, &why));
-        let manifest =
-            assay_run_folder::Run::load(&crate::replay_tests::fault("one-cpu")).unwrap().manifest;
+        let manifest = assay_record::run_folder::Run::load(&crate::replay_tests::fault("one-cpu"))
+            .unwrap()
+            .manifest;
         let mut trials = Vec::new();
         while let Some(next) = rounds.next(&manifest) {
             trials.push(next.slot.trial);

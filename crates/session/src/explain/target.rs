@@ -1,10 +1,10 @@
 //! The trial to be explained: the one that was asked for, or the smallest failed trial of a run, as a study with one trial.
 
+use assay_judge::verdict::{Cause, Judgement, PromiseJudgement, Verdict};
 use assay_judge::{Cap, group_caps};
-use assay_run_folder::{Manifest, RepeatRecord, TrialRecord};
+use assay_record::run_folder::{Manifest, RepeatRecord, TrialRecord};
 use assay_stats::rule::FEWEST;
 use assay_study::{Bindings, Scalar, Study, set_factors};
-use assay_verdict::{Cause, Judgement, PromiseJudgement, Verdict};
 
 use crate::error::Error;
 use crate::load::reload;
@@ -170,7 +170,7 @@ fn recorded_study(manifest: &Manifest) -> Result<Study, Error> {
         Error::usage(format!(
             "the run was not made by `assay run` of this version (`{}`)\n  hint: run the study again \
              with `assay run`",
-            assay_escape::shell_words(&manifest.command)
+            assay_sys::escape::shell_words(&manifest.command)
         ))
     })?;
     reload(&manifest.study, &manifest.study_text, &choice)

@@ -3,8 +3,8 @@
 //! Checks without data are listed as not available and pass, since otherwise nothing measured
 //! elsewhere could ever be judged. The caveat of the judgement reports it.
 
-use assay_verdict::wording::{percent, some_of};
-use assay_verdict::{Cause, Check};
+use assay_judge::verdict::wording::{percent, some_of};
+use assay_judge::verdict::{Cause, Check};
 
 use super::{Amounts, ExternalData, ExternalGroup};
 

@@ -1,6 +1,6 @@
 //! Verdicts on external numbers, and why some are undecided or void.
 
-use assay_verdict::{PromiseJudgement, Verdict};
+use assay_judge::verdict::{PromiseJudgement, Verdict};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

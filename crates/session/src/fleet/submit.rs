@@ -3,12 +3,12 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use assay_files::Trust;
 use assay_fleet::{
     Choice, Chosen, Fleet, FleetFolder, Limit, SCHEMA, Script, choose, expand, limit, plan_digest,
     usable_nodes,
 };
 use assay_lab::Argument;
+use assay_sys::files::Trust;
 use jiff::Timestamp;
 
 use super::OpenFleet;

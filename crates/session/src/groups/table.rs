@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_cgroup::inventory::{Entry, Inventory, Rates};
-use assay_escape::line as harmless;
-use assay_facts::Available;
+use assay_host::cgroup::inventory::{Entry, Inventory, Rates};
+use assay_host::facts::Available;
+use assay_sys::escape::line as harmless;
 
 use super::GroupOrder;
 
@@ -200,7 +200,7 @@ fn why<T>(value: &Available<T>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_cgroup::inventory::{Counts, Mounted, SetKnob};
+    use assay_host::cgroup::inventory::{Counts, Mounted, SetKnob};
 
     fn entry(path: &str, memory: Available<u64>) -> Entry {
         let none = || Available::NotAvailable("it has no `io.stat`".to_owned());

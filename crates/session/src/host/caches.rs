@@ -1,7 +1,7 @@
 //! Caches for readers: one line for all of the same kind, as a machine has several for each CPU.
 
-use assay_facts::Cache;
-use assay_units::CpuSet;
+use assay_host::facts::Cache;
+use assay_sys::units::CpuSet;
 
 /// Caches of this level and beyond are listed by their CPUs, as cpusets are made by them; of others so many.
 const SHARED: u8 = 3;
@@ -49,7 +49,7 @@ mod tests {
 
     fn cache(level: u8, kind: &str, cpus: &str) -> Cache {
         let (kind, shared_by) = (kind.to_owned(), cpus.parse().unwrap());
-        let size = assay_units::Bytes::new(32 << 10);
+        let size = assay_sys::units::Bytes::new(32 << 10);
         Cache { level, kind, size, ways: 8, line: 64, shared_by }
     }
 

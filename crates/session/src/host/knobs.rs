@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_cgroup::KnobTableCheck;
-use assay_facts::{Available, HostFacts};
+use assay_host::cgroup::KnobTableCheck;
+use assay_host::facts::{Available, HostFacts};
+use assay_host::knob::{Evidence, KnobFact, Version};
 use assay_host::{Ledger, kernel};
-use assay_knob::{Evidence, KnobFact, Version};
 
 use crate::code::Code;
 use crate::context::Context;
@@ -104,7 +104,7 @@ pub fn check_knob_table(context: &Context, facts: &HostFacts) -> Result<KnobTabl
     let mut ledger = Ledger::begin(&context.state_dir, &run_id).map_err(Error::host)?;
     let name = format!("assay-{run_id}");
     let check =
-        assay_cgroup::check_knob_table(root, &mut ledger, facts, &kernel(root, facts), &name);
+        assay_host::cgroup::check_knob_table(root, &mut ledger, facts, &kernel(root, facts), &name);
     let mut errors = ledger.restore(root);
     errors.extend(ledger.finish().err());
     if let Some(error) = errors.first() {

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use assay_audit::{KnownBy, Sign, Signs, known_of};
-use assay_kernel::{Root, btf};
+use assay_sys::kernel::{Root, btf};
 use serde::Serialize;
 
 /// Something that is known of the running kernel.

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use assay_intervention::iocost::{
+use assay_cause::iocost::{
     Load, READS, Shows, Values, WRITES, model_line, model_words, pace, percentile, qos_line,
     qos_words,
 };
-use assay_kernel::Root;
-use assay_knob::{PLACEHOLDER, RootSetting};
-use assay_plan::{Plan, Trial};
-use assay_run_folder::{Manifest, RepeatRecord, WorkloadResult};
-use assay_runner::{NextRepeat, Schedule};
+use assay_host::knob::{PLACEHOLDER, RootSetting};
+use assay_record::run_folder::{Manifest, RepeatRecord, WorkloadResult};
+use assay_run::runner::{NextRepeat, Schedule};
+use assay_study::plan::{Plan, Trial};
 use assay_study::{DiskOverride, Scalar, Study, override_disk, parse, permit_erasing};
+use assay_sys::kernel::Root;
 
 use crate::error::Error;
 use crate::experiment::Trials;

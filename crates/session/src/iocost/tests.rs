@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_files::Trust;
+use assay_sys::files::Trust;
 use assay_test_support::hosts::host;
 
 use super::*;
@@ -125,7 +125,7 @@ fn lines_are_accepted_by_the_table_of_knobs() {
         let model = model_line("8:0", &model_words(&values).unwrap());
         let qos = qos_line("8:0", &qos_words(&values, percentile(true)));
         for (knob, line) in [("io.cost.model", model), ("io.cost.qos", qos)] {
-            assay_knob::find(knob).unwrap().check(&line).unwrap();
+            assay_host::knob::find(knob).unwrap().check(&line).unwrap();
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use assay_exec::ResourceUsage;
-use assay_facts::Available;
+use assay_host::facts::Available;
 use assay_judge::OnOneCpu;
-use assay_kernel::Root;
-use assay_kernel::counters::fields;
-use assay_units::CpuSet;
+use assay_run::exec::ResourceUsage;
+use assay_sys::kernel::Root;
+use assay_sys::kernel::counters::fields;
+use assay_sys::units::CpuSet;
 
 /// Ticks of a CPU: user, nice, system, idle, iowait, irq, softirq, steal.
 type Ticks = [u64; 8];

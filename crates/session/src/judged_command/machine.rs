@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_cgroup::inventory::hierarchies;
-use assay_facts::Available;
-use assay_kernel::Root;
-use assay_kernel::counters::{keyed, number};
-use assay_units::CpuSet;
+use assay_host::cgroup::inventory::hierarchies;
+use assay_host::facts::Available;
+use assay_sys::kernel::Root;
+use assay_sys::kernel::counters::{keyed, number};
+use assay_sys::units::CpuSet;
 
 /// Pages swapped in and out since the boot.
 pub(super) fn swapped_pages(root: &Root) -> Available<u64> {

@@ -4,9 +4,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use assay_facts::Available;
-use assay_kernel::affinity::bind_self;
-use assay_units::CpuSet;
+use assay_host::facts::Available;
+use assay_sys::kernel::affinity::bind_self;
+use assay_sys::units::CpuSet;
 
 /// Steps that depend on each other. They take some tenths of a millisecond, less than a turn of the scheduler, so
 /// that some of them run undisturbed on a busy CPU, too.

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use assay_facts::Available;
-use assay_kernel::Root;
+use assay_host::facts::Available;
+use assay_sys::kernel::Root;
 use assay_test_support::put;
 use tempfile::TempDir;
 
@@ -92,7 +92,7 @@ fn the_cpus_are_those_of_the_last_cpuset_that_was_asked_for() {
     let facts = gather(&Root::real()).unwrap();
     let plain = LimitedCommand::default();
     assert_eq!(cpus_of(&plain, &facts), facts.cpus.allowed);
-    let place = assay_exec::parse_placement("cpus=0").unwrap();
+    let place = assay_run::exec::parse_placement("cpus=0").unwrap();
     let placed = LimitedCommand { place: vec![place], ..LimitedCommand::default() };
     assert_eq!(cpus_of(&placed, &facts), "0".parse().unwrap());
 }

@@ -1,7 +1,7 @@
 //! The answer of `assay exec --judge` for people.
 
-use assay_verdict::wording::margin;
-use assay_verdict::{Check, Validity};
+use assay_judge::verdict::wording::margin;
+use assay_judge::verdict::{Check, Validity};
 
 /// The answer in one line, then every check with what it saw, failed ones first.
 #[must_use]

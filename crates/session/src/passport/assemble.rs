@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use assay_conformance::{Case, CaseRecord, Verdict};
+use assay_conform::{Case, CaseRecord, Verdict};
+use assay_judge::verdict::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
 use assay_lab::KernelChoice;
-use assay_verdict::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
 use sha2::{Digest, Sha256};
 
 use super::results::{KernelResults, Records};
@@ -51,7 +51,7 @@ impl fmt::Display for PassportKernelName {
 /// The version, with a fingerprint of the cases' names and promises.
 pub(super) fn assay_version() -> String {
     let mut promises = Sha256::new();
-    for case in assay_conformance::all() {
+    for case in assay_conform::all() {
         for text in [case.controller, case.behaviour, case.promise] {
             promises.update(text);
             promises.update([0]);
@@ -152,8 +152,8 @@ fn result(record: &CaseRecord, file: &str) -> CaseResult {
 
 #[cfg(test)]
 mod tests {
-    use assay_conformance::Document;
-    use assay_files::Dir;
+    use assay_conform::Document;
+    use assay_sys::files::Dir;
 
     use super::*;
     use crate::passport::fake::document;
@@ -172,7 +172,7 @@ mod tests {
     fn passport(kernels: &[(&str, &str, Option<Verdict>)]) -> Passport {
         let place = tempfile::tempdir().unwrap();
         let dir = Dir::open(place.path()).unwrap();
-        let cases = assay_conformance::select(&["cpu".to_owned()]).unwrap();
+        let cases = assay_conform::select(&["cpu".to_owned()]).unwrap();
         let made: Vec<_> = kernels
             .iter()
             .map(|(name, release, verdict)| {

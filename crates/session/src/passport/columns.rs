@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use assay_conformance::{Case, CaseRecord, progress};
+use assay_conform::{Case, CaseRecord, progress};
 use assay_host::gather;
-use assay_kernel::signal;
 use assay_lab::{Argument, Cache, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
+use assay_sys::kernel::signal;
 
 use super::results::{DocumentStream, KernelResults, begin_again, case_name, parts};
 use super::{Outcome, Say};
@@ -29,7 +29,7 @@ pub(super) fn run_on_host(
         let request = prepare_conform(context, part, patience)?;
         let mut telling =
             |case: &Case, record: Option<&CaseRecord>| tell_of_case(case, record, &say);
-        let finished = assay_conformance::run(&request, &mut telling).map_err(Error::host)?;
+        let finished = assay_conform::run(&request, &mut telling).map_err(Error::host)?;
         results.add(finished.document.clone()).map_err(begin_again)?;
         for error in &finished.not_restored {
             say(&format!("error: not restored: {error}"));
@@ -256,8 +256,8 @@ impl Watcher for Collector {
 mod tests {
     use std::cell::RefCell;
 
-    use assay_conformance::Verdict;
-    use assay_files::Dir;
+    use assay_conform::Verdict;
+    use assay_sys::files::Dir;
 
     use super::*;
     use crate::passport::fake::{document, record};
@@ -267,7 +267,7 @@ mod tests {
         let said = RefCell::new(Vec::new());
         let say = |text: &str| said.borrow_mut().push(text.to_owned());
         let storms = ["cpu/a-storm-of-wakeups-leaves-siblings-the-cpu".to_owned()];
-        let storm = assay_conformance::select(&storms).unwrap()[0];
+        let storm = assay_conform::select(&storms).unwrap()[0];
         tell_of_case(storm, None, &say);
         tell_of_case(storm, Some(&record("a", Verdict::Broken)), &say);
         let said = said.into_inner();

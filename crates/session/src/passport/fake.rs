@@ -1,6 +1,6 @@
 //! Results made up for tests.
 
-use assay_conformance::{CaseRecord, Document, SCHEMA, Verdict};
+use assay_conform::{CaseRecord, Document, SCHEMA, Verdict};
 
 pub(super) fn record(behaviour: &str, verdict: Verdict) -> CaseRecord {
     CaseRecord {

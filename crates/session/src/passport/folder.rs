@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use assay_files::{Caller, Dir, Trust, check};
-use assay_units::Bytes;
+use assay_sys::files::{Caller, Dir, Trust, check};
+use assay_sys::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::assemble::PassportKernelName;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_conformance::{Case, CaseRecord, Document, SCHEMA, Verdict};
-use assay_files::Dir;
+use assay_conform::{Case, CaseRecord, Document, SCHEMA, Verdict};
+use assay_sys::files::Dir;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -447,7 +447,7 @@ mod tests {
 
     #[test]
     fn every_open_case_is_in_one_part_and_suspects_come_last() {
-        let cases = assay_conformance::select(&["cpu".to_owned(), "pids".to_owned()]).unwrap();
+        let cases = assay_conform::select(&["cpu".to_owned(), "pids".to_owned()]).unwrap();
         let all: Vec<&Case> = parts(&cases, &Records::new(), &[]).concat();
         assert_eq!(all.len(), cases.len());
         let suspects = [case_name(cases[0]), case_name(cases[1])];

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use assay_kernel::signal;
-use assay_plan::{Plan, RepeatId};
+use assay_judge::verdict::TrialJudgement;
+use assay_record::run_folder::{Manifest, RunFolder, StopRecord, read_tables};
 use assay_report::{Clock, InterimResult, Live, Style, trial_line};
-use assay_run_folder::{Manifest, RunFolder, StopRecord, read_tables};
-use assay_runner::Observer;
-use assay_verdict::TrialJudgement;
+use assay_run::runner::Observer;
+use assay_study::plan::{Plan, RepeatId};
+use assay_sys::kernel::signal;
 
 use super::LiveScreen;
 use crate::look_taker::SharedLook;

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use assay_plan::RepeatId;
-use assay_run_folder::{Manifest, RunFolder};
-use assay_runner::Observer;
+use assay_record::run_folder::{Manifest, RunFolder};
+use assay_run::runner::Observer;
+use assay_study::plan::RepeatId;
 
 use super::{LiveScreen, bar, draw_line};
 use crate::observer::CurrentSetting;

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use assay_plan::RepeatId;
-use assay_run_folder::{Run, RunFolder};
-use assay_runner::Observer;
+use assay_record::run_folder::{Run, RunFolder};
+use assay_run::runner::Observer;
+use assay_study::plan::RepeatId;
 
 use super::*;
 use crate::load::load;
@@ -60,7 +60,7 @@ fn run_view(shows_frames: bool) -> Vec<String> {
     let choice = StudyChoice { repeats: Some(1), ..StudyChoice::named("io-weight") };
     let study = load(&choice).unwrap().study;
     let plan = plan_for(&context, &study, context.facts.as_ref().unwrap(), 1);
-    let mut plan = assay_plan::interleave(vec![("a".to_owned(), plan.trials[0].clone())], 1);
+    let mut plan = assay_study::plan::interleave(vec![("a".to_owned(), plan.trials[0].clone())], 1);
     plan.trials[0].factors = [("groups".to_owned(), assay_study::Scalar::Integer(4))].into();
     let screen = Recorder::new(shows_frames);
     let mut view = RunProgress::new(screen.clone(), "one-cpu", &plan, SharedLook::default());

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use assay_facts::HostFacts;
-use assay_intervention::{Assessment, Budget, Move, NotTried, Search, SettingPool, TriedSetting};
-use assay_plan::{Plan, RepeatId, Scope, Setting, Trial, candidates};
-use assay_run_folder::Manifest;
-use assay_runner::{Failure, NextRepeat, Schedule};
+use assay_cause::{Assessment, Budget, Move, NotTried, Search, SettingPool, TriedSetting};
+use assay_host::facts::HostFacts;
+use assay_judge::verdict::{Judgement, Verdict};
+use assay_record::run_folder::Manifest;
+use assay_run::runner::{Failure, NextRepeat, Schedule};
+use assay_study::plan::{Plan, RepeatId, Scope, Setting, Trial, candidates};
 use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
-use assay_verdict::{Judgement, Verdict};
 
 use crate::experiment::Trials;
 use crate::prepare::only_trial;
@@ -49,7 +49,7 @@ impl TrialFactory<'_> {
         study.promises.retain(|promise| !promise.is.is_cross_trial());
         let mut trial = only_trial((self.plan)(&study)).map_err(|why| first_line(&why))?;
         let text = |text: &str| Scalar::Text(text.to_owned());
-        trial.factors.insert(assay_plan::CHANGED.to_owned(), text(&setting.name));
+        trial.factors.insert(assay_study::plan::CHANGED.to_owned(), text(&setting.name));
         trial.factors.insert("stage".to_owned(), text(name));
         Ok(trial)
     }
@@ -278,7 +278,7 @@ impl SettingPool for Settings<'_> {
 
 #[cfg(test)]
 mod tests {
-    use assay_run_folder::Run;
+    use assay_record::run_folder::Run;
     use assay_study::combinations;
     use assay_test_support::hosts::host;
 
@@ -301,8 +301,10 @@ mod tests {
         let recorded = Run::load(&fault("low-latency-on")).unwrap().manifest;
         let mut manifest = Manifest { trials: Vec::new(), ..recorded.clone() };
         let mut slots = Vec::new();
-        let empty =
-            || assay_run_folder::TrialRecord { repeats: vec![], ..recorded.trials[0].clone() };
+        let empty = || assay_record::run_folder::TrialRecord {
+            repeats: vec![],
+            ..recorded.trials[0].clone()
+        };
         manifest.trials.push(empty());
         while let Some(NextRepeat { slot, trial }) = schedule.next(&manifest) {
             let refused = refuses(trial);
@@ -311,7 +313,7 @@ mod tests {
             }
             if refused {
                 let cause = std::io::Error::other("refused");
-                let why = assay_kernel::Error::new("write", "/sys/x".as_ref(), &cause);
+                let why = assay_sys::kernel::Error::new("write", "/sys/x".as_ref(), &cause);
                 if !schedule.continue_without(slot, &Failure::Host(why)) {
                     break;
                 }
@@ -333,7 +335,7 @@ mod tests {
         check: impl FnOnce(&mut SearchSchedule<'_>),
     ) {
         let (study, facts) = (study(), host(false));
-        let plan = |study: &Study| -> Plan { assay_plan::plan(study, &facts, 0) };
+        let plan = |study: &Study| -> Plan { assay_study::plan::plan(study, &facts, 0) };
         let factors = combinations(&study).remove(0);
         let budget = Budget::new(length_s, 10.0, 1.5);
         let factory = TrialFactory { study, factors, facts: &facts, budget, plan: &plan };
@@ -382,7 +384,7 @@ mod tests {
     fn a_setting_that_the_host_refuses_is_left_out_with_the_reason() {
         with_search((scope(&[]), 4, 600.0), |schedule| {
             let refused = |trial: &Trial| {
-                trial.factors[assay_plan::CHANGED] != Scalar::Text("unchanged".to_owned())
+                trial.factors[assay_study::plan::CHANGED] != Scalar::Text("unchanged".to_owned())
             };
             let slots = search(schedule, &refused);
             let [unchanged] = schedule.tried().try_into().unwrap();

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use assay_exec::{Leftover, Request};
 use assay_host::gather;
-use assay_kernel::Root;
+use assay_run::exec::{Leftover, Request};
+use assay_sys::kernel::Root;
 use assay_test_support::{HostLock, Need, host_alone, skip};
 
 /// A weight that leaves little to processes outside the groups of the test.

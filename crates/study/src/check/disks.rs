@@ -1,7 +1,7 @@
 //! Sizes, partitions and schedulers of disks.
 
-use assay_diagnostic::closest;
-use assay_units::Bytes;
+use crate::diagnostic::closest;
+use assay_sys::units::Bytes;
 
 use super::{Check, Complaint};
 use crate::code;

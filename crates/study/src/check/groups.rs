@@ -1,7 +1,7 @@
 //! Groups: counts, names, workloads and knobs.
 
-use assay_diagnostic::Diagnostic;
-use assay_knob::{Knob, Role};
+use crate::diagnostic::Diagnostic;
+use assay_host::knob::{Knob, Role};
 
 use super::{Check, Complaint, template_of, when, whole};
 use crate::code;
@@ -273,7 +273,7 @@ const LARGEST_IO_WEIGHT: i64 = 10_000;
 
 pub(super) fn knobs(check: &mut Check<'_>, group: &Group, path: &str) {
     for (name, values) in &group.knobs {
-        let Some(knob) = assay_knob::find(name) else { continue };
+        let Some(knob) = assay_host::knob::find(name) else { continue };
         if let Some(finding) = not_settable(knob) {
             let expected = "expected a knob that can be set";
             check.add_at(&format!("{path}.knobs.{name}[0]"), expected, finding);

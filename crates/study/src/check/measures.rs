@@ -1,6 +1,6 @@
 //! Measures of promises and references: counters of the sampler, or metrics of workloads.
 
-use assay_diagnostic::{Diagnostic, closest};
+use crate::diagnostic::{Diagnostic, closest};
 
 use super::Check;
 use crate::code;

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use assay_units::{CpuChoice, MemoryPolicy};
+use assay_sys::units::{CpuChoice, MemoryPolicy};
 
 use super::{Check, Complaint};
 use crate::code;
@@ -46,7 +46,7 @@ fn place_values(check: &mut Check<'_>, placement: &Placement, path: &str) {
     });
 }
 
-fn parsed<T: FromStr<Err = assay_units::UnitError>>(
+fn parsed<T: FromStr<Err = assay_sys::units::UnitError>>(
     check: &mut Check<'_>,
     value: Option<&Templated<String>>,
     path: &str,

@@ -1,9 +1,9 @@
 //! Checks that promises can be kept or broken by the study: their measures, which are counters of the sampler or metrics
 //! of workloads, what they refer to, and the factors and levels that they and references name.
 
-use assay_diagnostic::{Diagnostic, Severity, closest};
-use assay_knob::Unit;
-use assay_terms::{PROGRESS, PlacementMeasure, RelationKind, Side};
+use crate::diagnostic::{Diagnostic, Severity, closest};
+use assay_host::knob::Unit;
+use assay_record::terms::{PROGRESS, PlacementMeasure, RelationKind, Side};
 
 use super::measures::{is_metric, known_group, known_measure};
 use super::{Check, Complaint};
@@ -116,7 +116,7 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
         Some(Bound::Knob(_)) if kind.divides() && is_metric(check, &promise.measure) => {
             not_shared(check, &promise.measure, path);
         }
-        Some(Bound::Knob(to)) if assay_knob::host_setting(to).is_some() => {
+        Some(Bound::Knob(to)) if assay_host::knob::host_setting(to).is_some() => {
             follows_a_setting(check, (&promise.measure, *kind), to, path);
         }
         Some(Bound::Knob(to)) if kind.divides() => {
@@ -180,7 +180,7 @@ fn not_shared(check: &mut Check<'_>, measure: &str, path: &str) {
 /// Whether a knob bounds a measure: both count CPUs, or both count bytes in use. An unknown knob
 /// was reported when it was read.
 fn counts_the_same(check: &mut Check<'_>, measure: &str, to: &str, path: &str) -> bool {
-    let Some(knob) = assay_knob::find(to) else { return false };
+    let Some(knob) = assay_host::knob::find(to) else { return false };
     let fits = match knob.unit {
         Unit::CpuBandwidth => measure == "cpu.time",
         Unit::Bytes => measure == "memory.current" && knob.controller == "memory",
@@ -226,7 +226,7 @@ fn follows_a_setting(
 }
 
 fn follows_a_knob(check: &mut Check<'_>, purpose: &str, to: &str, measured: &[&Group], path: &str) {
-    let Some(knob) = assay_knob::find(to) else { return };
+    let Some(knob) = assay_host::knob::find(to) else { return };
     let path = format!("{path}.to");
     if !knob.range.is_number() {
         let finding = Diagnostic::error(
@@ -442,7 +442,7 @@ fn bounds(check: &mut Check<'_>, at_least: Option<f64>, at_most: Option<f64>, pa
 /// Reports a factor that the study does not have.
 pub(crate) fn unknown_factor(name: &str, study: &Study) -> Diagnostic {
     let names: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
-    let is_knob = assay_knob::all().iter().any(|knob| knob.name == name);
+    let is_knob = assay_host::knob::all().iter().any(|knob| knob.name == name);
     let hint = did_you_mean(name, names.iter().copied(), || match names.is_empty() {
         _ if is_knob => format!("`{name}` is a knob: change it in `knobs` of the study file"),
         true => "the study has no factors".to_owned(),

@@ -1,7 +1,7 @@
 //! Values of host settings, settings that cancel each other, and definitions that are never used.
 
-use assay_diagnostic::{Diagnostic, closest};
-use assay_knob::{HostSetting, host_setting};
+use crate::diagnostic::{Diagnostic, closest};
+use assay_host::knob::{HostSetting, host_setting};
 
 use super::{Check, Complaint, template_of, when};
 use crate::reader::{Mentions, Spans};

@@ -1,8 +1,8 @@
 //! Workloads: their options, of fio and of the kinds of the registry, preparations, and delayed starts.
 
-use assay_diagnostic::{Diagnostic, closest};
-use assay_units::Bytes;
-use assay_workload::{Kind, Meaning, PLACEHOLDERS, Program, kind};
+use crate::diagnostic::{Diagnostic, closest};
+use crate::workload::{Kind, Meaning, PLACEHOLDERS, Program, kind};
+use assay_sys::units::Bytes;
 
 use super::{Check, Complaint, whole};
 use crate::code;
@@ -408,7 +408,7 @@ fn is_amount(text: &str) -> bool {
 }
 
 fn is_fraction(text: &str) -> bool {
-    assay_workload::fio::fraction(text).is_some()
+    crate::workload::fio::fraction(text).is_some()
 }
 
 fn is_size(text: &str) -> bool {

@@ -1,6 +1,6 @@
 //! The changes of a study that interventions make.
 
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 
 use crate::syntax::{Bindings, Disk, DiskSource, Group, Scalar, Study, Tool};
 use crate::template::Templated;

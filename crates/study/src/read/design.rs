@@ -5,8 +5,8 @@ use std::mem::discriminant;
 use std::ops::Range;
 use std::time::Duration;
 
-use assay_diagnostic::Diagnostic;
-use assay_knob::{HostSetting, THP, host_setting, host_settings, suggest_host_setting};
+use crate::diagnostic::Diagnostic;
+use assay_host::knob::{HostSetting, THP, host_setting, host_settings, suggest_host_setting};
 
 use super::names;
 use crate::reader::{At, Reader, quoted};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_diagnostic::Diagnostic;
+use crate::diagnostic::Diagnostic;
 
 use super::names;
 use crate::reader::{At, Reader};
@@ -49,17 +49,17 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
 fn knobs(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<(String, Vec<Templated<Scalar>>)> {
     let mut knobs: Vec<(String, Vec<Templated<Scalar>>)> = vec![];
     for (name, key_span, at) in reader.entries(table) {
-        if let (true, Some(knob)) = (at.value.is_table(), assay_knob::find(name)) {
+        if let (true, Some(knob)) = (at.value.is_table(), assay_host::knob::find(name)) {
             let mistake = table_of_values(reader, knob, &at);
             reader.add(mistake);
         } else if at.value.is_table() {
             knobs.extend(unquoted(reader, name, key_span, &at));
-        } else if assay_knob::find(name).is_some() {
+        } else if assay_host::knob::find(name).is_some() {
             knobs.push((name.to_owned(), knob_values(reader, name, &at)));
         } else {
             // The values are checked as those of the knob that was probably meant.
             reader.add(unknown_knob(name, key_span));
-            let meant = assay_knob::suggest(name);
+            let meant = assay_host::knob::suggest(name);
             let values = knob_values(reader, name, &at);
             knobs.extend(meant.map(|meant| (meant.to_owned(), values)));
         }
@@ -77,7 +77,7 @@ fn unquoted(
     let mistake = Diagnostic::error(code::UNKNOWN_KNOB, format!("unknown knob `{family}`"))
         .at(key_span, "expected the whole name of an interface file in quotes");
     let mut named = reader.unquoted(table, mistake, family);
-    named.retain(|(name, _)| assay_knob::find(name).is_some());
+    named.retain(|(name, _)| assay_host::knob::find(name).is_some());
     named
         .into_iter()
         .map(|(name, at)| {
@@ -88,7 +88,11 @@ fn unquoted(
 }
 
 /// `"io.max" = { rbps = "1M" }`: the name is right, and the value has to be the text of the file.
-fn table_of_values(reader: &mut Reader<'_>, knob: &assay_knob::Knob, table: &At<'_>) -> Diagnostic {
+fn table_of_values(
+    reader: &mut Reader<'_>,
+    knob: &assay_host::knob::Knob,
+    table: &At<'_>,
+) -> Diagnostic {
     let name = knob.name;
     let parts: Vec<String> = reader
         .entries(table)
@@ -110,7 +114,7 @@ fn table_of_values(reader: &mut Reader<'_>, knob: &assay_knob::Knob, table: &At<
 
 /// Reports an unknown knob.
 pub(crate) fn unknown_knob(name: &str, span: Range<usize>) -> Diagnostic {
-    let hint = match assay_knob::suggest(name) {
+    let hint = match assay_host::knob::suggest(name) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => knobs_like(name),
     };
@@ -122,7 +126,7 @@ pub(crate) fn unknown_knob(name: &str, span: Range<usize>) -> Diagnostic {
 /// A list of the knobs of the same family, or where all knobs are listed.
 fn knobs_like(name: &str) -> String {
     let family = name.split('.').next().unwrap_or(name);
-    let related: Vec<&str> = assay_knob::all()
+    let related: Vec<&str> = assay_host::knob::all()
         .iter()
         .filter(|knob| knob.is_for_groups() && knob.name.split('.').next() == Some(family))
         .map(|knob| knob.name)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_diagnostic::Diagnostic;
+use crate::diagnostic::Diagnostic;
 
 use crate::code;
 use crate::reader::Reader;

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use assay_diagnostic::Diagnostic;
-use assay_terms::{RefersTo, RelationKind};
-use assay_units::Percent;
+use crate::diagnostic::Diagnostic;
+use assay_record::terms::{RefersTo, RelationKind};
+use assay_sys::units::Percent;
 
 use super::design::DURATION;
 use super::groups::unknown_knob;
@@ -153,7 +153,8 @@ fn knob(reader: &mut Reader<'_>, section: &Section<'_>) -> String {
             .hint("write `to = \"io.weight\"`, or `is = \"ratio\"` to compare levels of factors"),
         ),
         Some(at)
-            if assay_knob::find(name).is_none() && assay_knob::host_setting(name).is_none() =>
+            if assay_host::knob::find(name).is_none()
+                && assay_host::knob::host_setting(name).is_none() =>
         {
             reader.add(unknown_knob(name, at.span.clone()));
         }

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use assay_diagnostic::{Diagnostic, closest};
-use assay_units::parse_duration;
-use assay_workload::{COMMAND, FIO, Metric, NAMES, PLACEHOLDERS, Source};
+use crate::diagnostic::{Diagnostic, closest};
+use crate::workload::{COMMAND, FIO, Metric, NAMES, PLACEHOLDERS, Source};
+use assay_sys::units::parse_duration;
 
 use crate::reader::{At, Reader};
 use crate::section::Section;

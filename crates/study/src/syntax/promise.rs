@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use assay_terms::RelationKind;
-use assay_units::Percent;
+use assay_record::terms::RelationKind;
+use assay_sys::units::Percent;
 
 use super::{Bindings, Scalar};
 use crate::template::Templated;

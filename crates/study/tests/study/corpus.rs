@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_diagnostic::{Diagnostic, render};
+use assay_study::diagnostic::{Diagnostic, render};
 use assay_study::{Study, Tool, has_published, parse, parse_published, shipped, shipped_file};
 
 fn load(path: &str) -> Result<String, String> {

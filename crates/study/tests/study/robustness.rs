@@ -1,6 +1,6 @@
 //! Property tests: no text makes the checker panic, and an accepted study is sound.
 
-use assay_diagnostic::{Severity, document, render};
+use assay_study::diagnostic::{Severity, document, render};
 use assay_study::{Study, combinations, parse, shipped, shipped_file};
 use proptest::prelude::*;
 

@@ -108,17 +108,16 @@ impl Source {
                 named.flat_map(|(_, types)| types.clone()).collect()
             }
         };
-        let in_module = |one: &&Rc<Type>| {
+        // Of several with one name: that in the modules of the path, or the nearest one to the file that names it.
+        let nearness = |one: &&Rc<Type>| {
             let shown = one.file.to_string_lossy();
-            above.last().is_some_and(|module| shown.contains(&format!("/{module}")))
+            let named = above.iter().filter(|module| shown.contains(&format!("/{module}")));
+            let shared = one.file.iter().zip(from.file.iter()).take_while(|(a, b)| a == b);
+            (named.count(), one.file == from.file, shared.count())
         };
-        let chosen = match found.as_slice() {
-            [only] => Some(only),
-            _ => found
-                .iter()
-                .find(|one| above.is_empty() && one.file == from.file)
-                .or_else(|| found.iter().find(in_module)),
-        };
+        let nearest = found.iter().max_by_key(nearness);
+        let chosen = nearest
+            .filter(|best| found.iter().filter(|one| nearness(one) == nearness(best)).count() == 1);
         chosen.cloned().unwrap_or_else(|| {
             let (count, file) = (found.len(), from.file.display());
             panic!("{file}: {} is one of {count} types that derive Serialize", path.join("::"))

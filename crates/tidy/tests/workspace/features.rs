@@ -42,7 +42,7 @@ fn parquet_is_compiled_once_whichever_crate_is_tested() {
     let all = below(&["--workspace"]);
     assert!(all.len() > 20, "{all:?}");
     // The smallest sets of features, sets with little in common, and the largest.
-    for package in ["run-folder", "judge", "study", "export", "cli"] {
+    for package in ["record", "judge", "study", "report", "cli"] {
         let own = below(&["--package", &format!("assay-{package}")]);
         let differ: Vec<_> = own.difference(&all).collect();
         assert!(!own.is_empty(), "assay-{package} no longer uses parquet");

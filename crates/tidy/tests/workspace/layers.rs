@@ -1,4 +1,4 @@
-//! Crates depend on lower layers only, and pure crates stay pure.
+//! Crates depend on lower layers only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,83 +6,33 @@ use std::path::Path;
 use crate::tree::root;
 
 /// The crates from the lowest layer up. A crate may only use those that precede it in this list.
-const LAYERS: [&str; 37] = [
-    "units",
-    "terms",
-    "escape",
-    "files",
+const LAYERS: [&str; 22] = [
+    "sys",
     "fuzzer",
-    "diagnostic",
-    "facts",
     "stats",
-    "knob",
-    "audit",
-    "kernel",
     "bpf",
-    "blame",
-    "run-folder",
-    "verdict",
-    "contention",
-    "workload",
-    "study",
-    "plan",
     "host",
     "test-support",
-    "cgroup",
-    "exec",
-    "conformance",
-    "sample",
-    "runner",
+    "blame",
+    "record",
+    "study",
     "judge",
-    "compare",
-    "intervention",
+    "audit",
+    "cause",
     "report",
-    "export",
+    "run",
+    "conform",
     "lab",
     "fleet",
     "session",
     "cli",
     "fuzz",
     "bench",
+    "tidy",
 ];
 
-/// Crates that perform no I/O on the host, including everything they depend on.
-pub(crate) const PURE: [&str; 18] = [
-    "units",
-    "terms",
-    "escape",
-    "diagnostic",
-    "facts",
-    "knob",
-    "audit",
-    "stats",
-    "verdict",
-    "contention",
-    "study",
-    "workload",
-    "plan",
-    "blame",
-    "judge",
-    "compare",
-    "intervention",
-    "report",
-];
-
-/// Crates that access the host.
-const ACCESS_THE_HOST: [&str; 12] = [
-    "kernel",
-    "bpf",
-    "host",
-    "test-support",
-    "cgroup",
-    "exec",
-    "conformance",
-    "sample",
-    "runner",
-    "lab",
-    "fleet",
-    "session",
-];
+/// Crates of the product: at most this many.
+const MOST_CRATES: usize = 17;
 
 /// The crates that each crate of a workspace depends on, without dev-dependencies.
 fn dependencies(workspace: &Path) -> BTreeMap<String, BTreeSet<String>> {
@@ -126,28 +76,16 @@ fn crates_depend_on_lower_layers_only() {
 }
 
 #[test]
-fn pure_crates_depend_on_no_crate_that_accesses_the_host() {
-    let crates = dependencies(&root());
-    for pure in PURE {
-        let mut reached = BTreeSet::from([pure.to_owned()]);
-        let mut frontier = vec![pure.to_owned()];
-        while let Some(name) = frontier.pop() {
-            for used in &crates[&name] {
-                if reached.insert(used.clone()) {
-                    frontier.push(used.clone());
-                }
-            }
-        }
-        for forbidden in ACCESS_THE_HOST {
-            assert!(!reached.contains(forbidden), "`{pure}` depends on `{forbidden}`");
-        }
-    }
+fn the_product_has_few_crates() {
+    let beside = ["fuzzer", "test-support", "fuzz", "bench", "tidy"];
+    let product: Vec<_> = LAYERS.iter().filter(|name| !beside.contains(name)).collect();
+    assert!(product.len() <= MOST_CRATES, "{product:?}");
 }
 
 #[test]
-fn the_load_generators_depend_on_units_and_kernel_only() {
+fn the_load_generators_depend_on_sys_only() {
     let crates = dependencies(&root().join("loadgen"));
-    let allowed: BTreeSet<String> = ["units", "kernel", "load-memory"].map(str::to_owned).into();
+    let allowed: BTreeSet<String> = ["sys", "load-memory"].map(str::to_owned).into();
     for name in ["load", "load-memory"] {
         let used = &crates[name];
         assert!(
@@ -161,5 +99,5 @@ fn the_load_generators_depend_on_units_and_kernel_only() {
 #[test]
 fn no_crate_of_the_product_depends_on_the_load_generators() {
     let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
-    assert!(lock.contains("\"assay-kernel\"") && !lock.contains("\"assay-load"), "{lock}");
+    assert!(lock.contains("\"assay-sys\"") && !lock.contains("\"assay-load"), "{lock}");
 }

@@ -107,7 +107,7 @@ fn the_walks_and_a_new_promise_take_as_many_files_as_they_say() {
     let walks = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let kinds = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
     let claims = [
-        (&walks, "**From fio's completion to the report's pixel: ", 14),
+        (&walks, "**From a completed request to a pixel: ", 14),
         (&walks, "**From a line of the study file to a knob: ", 10),
         (&kinds, "**a promise: ", 10),
     ];
@@ -120,7 +120,8 @@ fn the_walks_and_a_new_promise_take_as_many_files_as_they_say() {
 /// Otherwise a new relation would have to be added wherever an old one is named.
 #[test]
 fn no_relation_is_named_in_more_than_ten_files_of_the_program() {
-    let table = std::fs::read_to_string(root().join("crates/terms/src/relation.rs")).unwrap();
+    let table =
+        std::fs::read_to_string(root().join("crates/record/src/terms/relation.rs")).unwrap();
     let (_, kinds) = table.split_once("pub enum RelationKind {").unwrap();
     let kinds = kinds.split('}').next().unwrap().lines().map(str::trim);
     let kinds: Vec<&str> = kinds.filter_map(|line| line.strip_suffix(',')).collect();

@@ -2,28 +2,6 @@
 
 use crate::tree::{files, root, shown};
 
-/// Former names of crates, with their current ones.
-const CRATES: [(&str, &str); 18] = [
-    ("assay_share", "assay_export"),
-    ("assay-share", "assay-export"),
-    ("assay_testbed", "assay_test_support"),
-    ("assay-testbed", "assay-test-support"),
-    ("assay_record", "assay_run_folder"),
-    ("assay-record", "assay-run-folder"),
-    ("assay_engine", "assay_runner"),
-    ("assay-engine", "assay-runner"),
-    ("assay_conform", "assay_conformance"),
-    ("assay-conform", "assay-conformance"),
-    ("assay_house", "assay_tidy"),
-    ("assay-house", "assay-tidy"),
-    ("crates/share", "crates/export"),
-    ("crates/testbed", "crates/test-support"),
-    ("crates/record", "crates/run-folder"),
-    ("crates/engine", "crates/runner"),
-    ("crates/conform", "crates/conformance"),
-    ("crates/house", "crates/tidy"),
-];
-
 /// Phrases, in any case, with what to write instead. Phrases across a line break are not found.
 const PHRASES: [(&str, &str); 11] = [
     ("whoever", "a concrete noun: user, process, reader"),
@@ -70,11 +48,6 @@ fn contains(line: &str, word: &str, is_part: fn(char) -> bool) -> bool {
 
 fn is_of_identifier(sign: char) -> bool {
     sign.is_ascii_alphanumeric() || sign == '_'
-}
-
-/// Names of crates and of groups (`assay-conform-ID`) also contain dashes.
-fn is_of_name(sign: char) -> bool {
-    is_of_identifier(sign) || sign == '-'
 }
 
 /// The length of the comment, string or character literal at the start of some Rust code; 0 if there is none.
@@ -128,14 +101,13 @@ fn without_literals(code: &str) -> String {
 /// The replaced words in a line, with their replacements. `code` is the line without literals.
 fn replaced(line: &str, code: &str) -> Vec<(&'static str, &'static str)> {
     let lower = line.to_lowercase();
-    let names = CRATES.iter().filter(|(word, _)| contains(line, word, is_of_name));
     let phrases = PHRASES.iter().filter(|(word, _)| {
         // A phrase may end in punctuation, behind which no word continues.
         let is_part = if word.ends_with('`') { |_| false } else { is_of_identifier };
         contains(&lower, word, is_part)
     });
     let identifiers = IDENTIFIERS.iter().filter(|(word, _)| contains(code, word, is_of_identifier));
-    names.chain(phrases).chain(identifiers).copied().collect()
+    phrases.chain(identifiers).copied().collect()
 }
 
 #[test]
@@ -171,8 +143,6 @@ fn words_are_found_at_their_boundaries_only() {
     let words = |line: &str| -> Vec<&str> {
         replaced(line, &without_literals(line)).into_iter().map(|(word, _)| word).collect()
     };
-    assert_eq!(words("use assay_conform::Case;"), ["assay_conform"]);
-    assert_eq!(words("use assay_conformance::Case; // assay-conform-12"), Vec::<&str>::new());
     assert_eq!(
         words("// Whoever has put back the room `x`"),
         ["whoever", "put back", "the room `"]

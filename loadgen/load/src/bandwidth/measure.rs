@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use assay_kernel::anonymous_memory::Pages;
-use assay_kernel::{affinity, clock, signal};
+use assay_sys::kernel::anonymous_memory::Pages;
+use assay_sys::kernel::{affinity, clock, signal};
 
 use super::check;
 use super::kernels::{Kernel, Part, Stores};

@@ -8,9 +8,9 @@ mod measure;
 mod output;
 mod times;
 
-use assay_kernel::{Root, affinity, signal};
+use assay_sys::kernel::{Root, affinity, signal};
 use assay_load_memory::streaming_stores;
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 use clap::Args;
 
 use crate::arguments::Shared;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use assay_kernel::{clock, signal};
+use assay_sys::kernel::{clock, signal};
 use serde_json::json;
 
 use super::source::Project;

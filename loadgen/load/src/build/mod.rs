@@ -6,7 +6,7 @@ mod source;
 
 use std::path::PathBuf;
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ impl Generator for Build {
     }
 
     fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
-        assay_kernel::signal::note_interruptions();
+        assay_sys::kernel::signal::note_interruptions();
         let seed = shared.seed.unwrap_or(1);
         let project = Project::draw(self.files as usize, self.functions as usize, seed);
         let project_dir = ProjectDir::create(&self.dir, &self.cc, &self.optimize, &project)?;

@@ -1,7 +1,7 @@
 //! The pointer chase: a warm-up, then samples of which the minimum counts, for each working set.
 
-use assay_kernel::anonymous_memory::Pages;
-use assay_kernel::{Root, affinity, clock, signal};
+use assay_sys::kernel::anonymous_memory::Pages;
+use assay_sys::kernel::{Root, affinity, clock, signal};
 use assay_load_memory::pointer_ring::{Arena, LINE, Ring};
 
 use super::Chase;

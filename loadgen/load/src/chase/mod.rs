@@ -8,9 +8,9 @@ mod measure;
 mod order;
 mod output;
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use assay_load_memory::pointer_ring::{Arena, Ring};
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 use clap::Args;
 
 use crate::arguments::Shared;

@@ -1,6 +1,6 @@
 //! The order in which the lines of a working set follow each other.
 
-use assay_kernel::anonymous_memory::Pages;
+use assay_sys::kernel::anonymous_memory::Pages;
 use assay_load_memory::pointer_ring::LINE;
 use clap::ValueEnum;
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_kernel::anonymous_memory::HugePages;
-use assay_kernel::{Root, clock, signal};
+use assay_sys::kernel::anonymous_memory::HugePages;
+use assay_sys::kernel::{Root, clock, signal};
 use serde_json::{Value, json};
 
 use super::files::prepare::{Draws, Ready, prepare};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_kernel::filesystem;
+use assay_sys::kernel::filesystem;
 use serde_json::{Value, json};
 
 use super::workload::Workload;

@@ -7,8 +7,8 @@
 mod number;
 mod rows;
 
-use assay_kernel::Error;
-use assay_kernel::anonymous_memory::{HugePages, Pages, shared_f32_bits, shared_u32};
+use assay_sys::kernel::Error;
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages, shared_f32_bits, shared_u32};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use assay_kernel::anonymous_memory::Pages;
+use assay_sys::kernel::anonymous_memory::Pages;
 
 /// No vertex: an isolated label in `rank`, an unreached vertex in a tree.
 pub(super) const NONE: u32 = u32::MAX;

@@ -1,8 +1,8 @@
 //! The edge list: tuples of a Kronecker graph, bit-exact to `generator/graph_generator.c` of the
 //! reference. Every edge has a random stream of its own, so that any thread can generate any part.
 
-use assay_kernel::Error;
-use assay_kernel::anonymous_memory::{HugePages, Pages};
+use assay_sys::kernel::Error;
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages};
 
 use super::dialect::Dialect;
 use super::random::{Jump, Jumps, Stream};

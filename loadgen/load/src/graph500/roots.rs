@@ -74,7 +74,7 @@ mod tests {
     use crate::graph500::kronecker::Kronecker;
     use crate::output::Silence;
     use crate::parallel_region::ParallelRegion;
-    use assay_kernel::anonymous_memory::HugePages;
+    use assay_sys::kernel::anonymous_memory::HugePages;
 
     fn roots(scale: u32, dialect: Dialect) -> Vec<u32> {
         let edges = Kronecker::new(scale, dialect, None)

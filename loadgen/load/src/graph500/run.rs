@@ -1,8 +1,8 @@
 //! The whole benchmark in order: edges, kernel 1, roots, kernel 2, kernel 3; each search is
 //! validated before the next.
 
-use assay_kernel::anonymous_memory::{HugePages, Pages};
-use assay_kernel::{Root, clock};
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages};
+use assay_sys::kernel::{Root, clock};
 
 use super::Graph500;
 use super::construct::construct;

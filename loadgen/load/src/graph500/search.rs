@@ -6,8 +6,8 @@ mod level;
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use assay_kernel::anonymous_memory::{HugePages, Pages, shared_u32, shared_u64};
-use assay_kernel::{Error, clock};
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages, shared_u32, shared_u64};
+use assay_sys::kernel::{Error, clock};
 
 use super::bitmap::{Bitmap, members, words};
 use super::graph::{Graph, NONE};

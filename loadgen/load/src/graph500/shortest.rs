@@ -3,8 +3,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use assay_kernel::anonymous_memory::{HugePages, Pages, shared_f32_bits, shared_u32, shared_u64};
-use assay_kernel::{Error, clock};
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages, shared_f32_bits, shared_u32, shared_u64};
+use assay_sys::kernel::{Error, clock};
 
 use super::bitmap::{Bitmap, members, words};
 use super::graph::{Graph, NONE};

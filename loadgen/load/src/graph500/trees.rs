@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use assay_kernel::anonymous_memory::{HugePages, Pages};
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages};
 
 use super::graph::NONE;
 use super::kronecker::EdgeList;

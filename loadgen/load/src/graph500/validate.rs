@@ -6,8 +6,8 @@ mod state;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use assay_kernel::Error;
-use assay_kernel::anonymous_memory::{HugePages, Pages, shared_u64};
+use assay_sys::kernel::Error;
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages, shared_u64};
 
 pub(super) use fault::Fault;
 use state::State;

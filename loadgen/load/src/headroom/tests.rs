@@ -1,6 +1,6 @@
 //! Fake hosts with limits on cgroup v1 and v2.
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use tempfile::TempDir;
 
 use super::*;

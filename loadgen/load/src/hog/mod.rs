@@ -1,9 +1,9 @@
 //! hog: memory usage that grows step by step, is then held, and is checked for its content.
 //! docs/load/memory.md describes what is measured.
 
-use assay_kernel::anonymous_memory::{Pages, page_size};
-use assay_kernel::{Root, clock, signal};
-use assay_units::Bytes;
+use assay_sys::kernel::anonymous_memory::{Pages, page_size};
+use assay_sys::kernel::{Root, clock, signal};
+use assay_sys::units::Bytes;
 use clap::Args;
 use serde_json::{Value, json};
 

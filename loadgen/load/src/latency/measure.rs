@@ -1,7 +1,7 @@
 //! The run: the victim measures its latency while the load of the aggressors varies.
 
-use assay_kernel::anonymous_memory::Pages;
-use assay_kernel::{Root, affinity, clock, signal};
+use assay_sys::kernel::anonymous_memory::Pages;
+use assay_sys::kernel::{Root, affinity, clock, signal};
 use assay_load_memory::pointer_ring::{Arena, LINE, Ring};
 
 use super::curve::{Point, Sample};
@@ -96,7 +96,7 @@ pub(super) fn run(
 enum Part {
     Victim(Result<Vec<Point>, Failure>),
     /// Whether the aggressor was on its CPU, and whether its data were right.
-    Aggressor(Result<(), assay_kernel::Error>, bool),
+    Aggressor(Result<(), assay_sys::kernel::Error>, bool),
 }
 
 /// Measures all points, starting with idle aggressors.

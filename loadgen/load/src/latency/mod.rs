@@ -7,9 +7,9 @@ mod measure;
 mod output;
 mod pressure;
 
-use assay_kernel::{Root, affinity, signal};
+use assay_sys::kernel::{Root, affinity, signal};
 use assay_load_memory::pointer_ring::LINE;
-use assay_units::{Bytes, CpuSet};
+use assay_sys::units::{Bytes, CpuSet};
 use clap::Args;
 
 use crate::arguments::Shared;

@@ -3,8 +3,8 @@
 
 use std::fs::File;
 
-use assay_kernel::parse::keyed;
-use assay_kernel::{Root, clock, counters};
+use assay_sys::kernel::parse::keyed;
+use assay_sys::kernel::{Root, clock, counters};
 use assay_load_memory::page_cache::{self, Cached};
 use serde_json::{Value, json};
 

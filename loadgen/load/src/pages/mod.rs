@@ -10,8 +10,8 @@ mod transfer;
 
 use std::path::PathBuf;
 
-use assay_kernel::{Root, filesystem, signal};
-use assay_units::Bytes;
+use assay_sys::kernel::{Root, filesystem, signal};
+use assay_sys::units::Bytes;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ use crate::generator::{Finished, Generator};
 use crate::measured::Backing;
 use crate::output::Reporter;
 use crate::sleep;
-use assay_kernel::clock;
+use assay_sys::kernel::clock;
 use phase::{Phase, Record};
 use test_file::TestFile;
 use transfer::Transfer;

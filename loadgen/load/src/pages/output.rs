@@ -121,7 +121,7 @@ fn note(metrics: &mut Map<String, Value>, record: &Record, measurement: &Measure
 
 #[cfg(test)]
 mod tests {
-    use assay_kernel::Root;
+    use assay_sys::kernel::Root;
 
     use super::*;
     use crate::pages::phase::{self, Phase};

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use assay_kernel::{Root, clock};
+use assay_sys::kernel::{Root, clock};
 use assay_load_memory::page_cache;
 use clap::ValueEnum;
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use assay_kernel::anonymous_memory::{HugePages, Pages};
-use assay_kernel::signal;
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages};
+use assay_sys::kernel::signal;
 
 use super::content::Content;
 use super::test_file::{OpenMode, TestFile, ended};

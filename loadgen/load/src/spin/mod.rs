@@ -3,7 +3,7 @@
 
 mod sequence;
 
-use assay_kernel::{Root, clock, signal};
+use assay_sys::kernel::{Root, clock, signal};
 use clap::Args;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use assay_kernel::clock::monotonic_ns;
+use assay_sys::kernel::clock::monotonic_ns;
 
 use super::distribution::Keys;
 use super::measure::{Measurements, Operation, Rules, Times};

@@ -173,7 +173,7 @@ fn write_result(text: String, file: Option<&Path>, stdout: &mut String) -> Resul
 /// Start of the run in milliseconds since 1970.
 fn began_ms(outcome: &Outcome) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let ago = assay_kernel::clock::monotonic_ns() - outcome.began;
+    let ago = assay_sys::kernel::clock::monotonic_ns() - outcome.began;
     u64::try_from(now.as_millis()).unwrap_or(0).saturating_sub(ago / 1_000_000)
 }
 

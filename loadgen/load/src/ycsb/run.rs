@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_kernel::Root;
-use assay_kernel::clock::{monotonic_ns, process_cpu_ns};
-use assay_kernel::signal;
+use assay_sys::kernel::Root;
+use assay_sys::kernel::clock::{monotonic_ns, process_cpu_ns};
+use assay_sys::kernel::signal;
 
 use super::client::{Client, Shared, ThreadStats};
 use super::outcome::Outcome;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use assay_kernel::clock::monotonic_ns;
+use assay_sys::kernel::clock::monotonic_ns;
 use jiff::Zoned;
 
 use super::client::ThreadStats;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use clap::FromArgMatches;
 
 use super::rocksdb::tests::has_library;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_kernel::fifo::Fifo;
+use assay_sys::kernel::fifo::Fifo;
 
 /// Every reader with its command line; `FILE` stands for the file.
 const READERS: [&str; 5] = [

@@ -44,7 +44,7 @@ impl KubeletConfig {
         };
         let period = match document.text("cpuCFSQuotaPeriod") {
             None => 100_000,
-            Some(text) => assay_units::parse_duration(text)
+            Some(text) => assay_sys::units::parse_duration(text)
                 .ok()
                 .and_then(|period| u64::try_from(period.as_micros()).ok())
                 .ok_or_else(|| wrong("cpuCFSQuotaPeriod", text))?,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use assay_audit::contention::Contention;
 use assay_audit::{Audit, Snapshot};
-use assay_contention::Contention;
-use assay_kernel::{Root, signal};
 use assay_session::{Code, Error, audit_code, watch_audit};
+use assay_sys::kernel::{Root, signal};
 use serde::Serialize;
 
 use super::{AuditArguments, FailOn};
@@ -30,7 +30,7 @@ pub(super) fn run(
     let contended = watch_audit(&Root::real(), settings, length)?;
     let page = |all| {
         let mut page = assay_audit::audit_page(audit, all);
-        page.sections.extend(assay_contention::sections(&contended, all));
+        page.sections.extend(assay_audit::contention::sections(&contended, all));
         page
     };
     if arguments.json {

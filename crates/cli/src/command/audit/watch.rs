@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_audit::{change, counts};
-use assay_facts::Available;
-use assay_kernel::{Root, signal};
+use assay_host::facts::Available;
 use assay_session::{
     Error, WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
 };
+use assay_sys::kernel::{Root, signal};
 use clap::Args;
 use serde::Serialize;
 
@@ -83,7 +83,7 @@ fn shown(line: &Line, as_json: bool) -> String {
         (Line::Change(change), false) => text(change),
         (Line::Summary(summary), false) => summary_text(summary),
     };
-    assay_escape::line(&text).into_owned() + "\n"
+    assay_sys::escape::line(&text).into_owned() + "\n"
 }
 
 fn text(one: &WatchedChange) -> String {

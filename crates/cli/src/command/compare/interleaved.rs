@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_files::Trust;
+use assay_judge::verdict::RunComparison;
 use assay_session::{Destination, Error, Interleaved, Sides, StudyChoice, compare_interleaved};
 use assay_study::DiskOverride;
-use assay_verdict::RunComparison;
+use assay_sys::files::Trust;
 use clap::Args;
 
 use super::How;

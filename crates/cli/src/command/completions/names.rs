@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use assay_files::Dir;
 use assay_session::{StudyChoice, cause_names, codes, load_regular};
 use assay_study::{Factor, shipped};
+use assay_sys::files::Dir;
 use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
@@ -128,7 +128,7 @@ fn factors_of(words: &[String]) -> BTreeMap<String, Vec<String>> {
 
 fn knobs(current: &OsStr) -> Vec<CompletionCandidate> {
     let settable =
-        assay_knob::all().iter().filter(|knob| knob.is_for_groups() && !knob.is_pattern());
+        assay_host::knob::all().iter().filter(|knob| knob.is_for_groups() && !knob.is_pattern());
     beginning(current, settable.map(|knob| (format!("{}=", knob.name), knob.about)))
 }
 
@@ -146,7 +146,7 @@ fn runs_and_codes(current: &OsStr) -> Vec<CompletionCandidate> {
 
 fn cases(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut names = BTreeMap::new();
-    for case in assay_conformance::all() {
+    for case in assay_conform::all() {
         names.insert(case.controller.to_owned(), "");
         names.insert(format!("{}/{}", case.controller, case.behaviour), case.promise);
     }
@@ -157,8 +157,9 @@ fn cases(current: &OsStr) -> Vec<CompletionCandidate> {
 /// to it.
 fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     const MOST: usize = 500;
-    let names =
-        Dir::open(Path::new(RUNS)).ok().and_then(|folder| assay_run_folder::runs(&folder).ok());
+    let names = Dir::open(Path::new(RUNS))
+        .ok()
+        .and_then(|folder| assay_record::run_folder::runs(&folder).ok());
     // The newest are the last: names begin with the time.
     let names = names.into_iter().flatten().rev().take(MOST);
     let paths = names.filter_map(|name| Some((format!("{RUNS}/{}", name.to_str()?), "")));

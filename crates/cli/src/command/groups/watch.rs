@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use assay_cgroup::inventory::{Inventory, Rates, rates};
-use assay_escape::terminal;
-use assay_kernel::signal;
+use assay_host::cgroup::inventory::{Inventory, Rates, rates};
 use assay_session::{GroupOrder, groups_document, top_groups};
+use assay_sys::escape::terminal;
+use assay_sys::kernel::signal;
 use serde_json::json;
 
 use super::READING_INTERVAL;
@@ -122,7 +122,7 @@ fn wait(keys: &Keys, until: Instant) -> Event {
 
 #[cfg(test)]
 mod tests {
-    use assay_cgroup::inventory::Mounted;
+    use assay_host::cgroup::inventory::Mounted;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 use std::ops::Bound;
 use std::path::PathBuf;
 
+use assay_judge::verdict::Judgement;
 use assay_session::{Code, Error, ExternalFiles, Numbers, Quantity, judge_external, read_external};
-use assay_verdict::Judgement;
 use clap::Args;
 
 use crate::for_ci::ForCi;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_lab::{Accelerator, Distance, GuestLayout, GuestSpec, KernelChoice, parse_swap};
 use assay_study::DiskOverride;
-use assay_units::Bytes;
+use assay_sys::units::Bytes;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(crate) struct GuestArguments {
     accelerator: Accelerator,
     /// End the guest after this time
     #[arg(long, value_name = "DURATION", default_value = "30min",
-          value_parser = assay_units::parse_duration)]
+          value_parser = assay_sys::units::parse_duration)]
     timeout: Duration,
 }
 

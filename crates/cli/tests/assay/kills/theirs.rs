@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 
 /// The groups and their process, which end with the test.
 pub(super) struct Theirs {

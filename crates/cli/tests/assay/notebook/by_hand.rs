@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_run_folder::{Run, RunFolder};
+use assay_record::run_folder::{Run, RunFolder};
 use serde_json::Value;
 
 use crate::bench::Bench;

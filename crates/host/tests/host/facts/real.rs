@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use assay_facts::Available;
-use assay_kernel::Root;
+use assay_host::facts::Available;
+use assay_sys::kernel::Root;
 
 fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
@@ -61,7 +61,7 @@ fn all_disks_in_sysfs_are_listed() {
         assert_eq!(text.trim(), format!("{}:{}", disk.major, disk.minor));
     }
     let root = output_of("findmnt", &["-n", "-o", "SOURCE", "/"]).unwrap_or_default();
-    let holds_root = |disk: &&assay_facts::Disk| {
+    let holds_root = |disk: &&assay_host::facts::Disk| {
         root.strip_prefix("/dev/").is_some_and(|name| name.starts_with(&disk.name))
     };
     for disk in facts.disks.iter().filter(holds_root) {

@@ -1,7 +1,7 @@
 //! Fake host trees.
 
-use assay_facts::HostFacts;
-use assay_kernel::Root;
+use assay_host::facts::HostFacts;
+use assay_sys::kernel::Root;
 
 pub(crate) fn gather(files: &[(&str, impl AsRef<str>)]) -> HostFacts {
     let tree = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use assay_host::{restore_all, unfinished};
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 
 use crate::real_kernel::place::{group_for_tests, host_lock};
 use assay_test_support::{HostSnapshot, entries};

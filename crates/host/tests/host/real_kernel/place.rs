@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use assay_test_support::{HostLock, Need};
 
 /// Waits for the host lock; `None`, after reporting a skipped test, if the host lacks something.
@@ -15,7 +15,7 @@ pub(crate) fn group_for_tests() -> PathBuf {
     let facts = assay_host::gather(&Root::real()).unwrap();
     let freezer = facts.cgroup.controllers.get("freezer").map(|controller| &controller.hierarchy);
     let top = match freezer {
-        Some(assay_facts::Hierarchy::V1(mount)) => mount.clone(),
+        Some(assay_host::facts::Hierarchy::V1(mount)) => mount.clone(),
         _ => facts.cgroup.v2_mount.clone().unwrap(),
     };
     top.join(format!("assay-test-{}", std::process::id()))

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use assay_host::Ledger;
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 use assay_test_support::{HostSnapshot, host_alone};
 
 const VM: &str = "/proc/sys/vm";

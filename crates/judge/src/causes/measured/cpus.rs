@@ -1,7 +1,7 @@
 //! Waiting for CPUs, from the answer about each group.
 
 use assay_blame::{Answer, CpuPart, Culprit, Evidence, Part, Verdict};
-use assay_facts::Available;
+use assay_host::facts::Available;
 
 use super::{CpuWait, OnCpu};
 use crate::repeat::is_part;

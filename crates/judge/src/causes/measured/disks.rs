@@ -1,7 +1,7 @@
 //! Requests of a disk, from the answer about it.
 
 use assay_blame::{Bfq, Bond, DiskAnswer, DiskGroup, OTHER_GROUPS, Verdict};
-use assay_facts::Available;
+use assay_host::facts::Available;
 
 use super::{DiskUse, GroupRequests};
 use crate::repeat::is_part;

@@ -10,7 +10,7 @@ mod wakers;
 use super::{Case, Finding};
 use crate::causes::measured::{CpuWait, DiskUse, GroupRequests, Measured};
 use crate::causes::{Measure, RULES};
-use assay_verdict::ProofState;
+use crate::verdict::ProofState;
 
 /// Four groups of two threads on two CPUs that keep 8 requests outstanding, for ten seconds.
 struct World {

@@ -1,6 +1,6 @@
 //! Each disturbance alone makes a command void, and one within its limit does not.
 
-use assay_facts::Available::{NotAvailable, Value};
+use assay_host::facts::Available::{NotAvailable, Value};
 
 use super::*;
 

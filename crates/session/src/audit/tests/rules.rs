@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use assay_audit::{Snapshot, audit};
-use assay_kernel::Root;
+use assay_sys::kernel::Root;
 
 use super::laid_out::{HostText, RULE_TREES};
 use crate::audit::take_snapshot;

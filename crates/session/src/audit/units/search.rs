@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use assay_kernel::{Entries, Root};
+use assay_sys::kernel::{Entries, Root};
 use rustix::io::Errno;
 
 /// Folders of the system's units; a file hides those of its name in later ones.

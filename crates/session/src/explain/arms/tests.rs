@@ -1,7 +1,7 @@
 //! Which changes are chosen, for recorded runs.
 
-use assay_files::Trust;
-use assay_run_folder::Run;
+use assay_record::run_folder::Run;
+use assay_sys::files::Trust;
 use assay_test_support::hosts::host;
 
 use super::*;
@@ -34,7 +34,7 @@ fn choose_in(
         destination: Destination { out: None, trust: Trust::Checked },
         trust_run: true,
     };
-    let plan = |study: &Study| assay_plan::plan(study, facts, 0);
+    let plan = |study: &Study| assay_study::plan::plan(study, facts, 0);
     Chooser::new(target, facts, &options, is_lab, &plan).choose()
 }
 
@@ -172,7 +172,7 @@ fn a_trial_that_did_not_fail_or_is_not_there_is_not_explained() {
     let run = Run::load(&as_recorded_now("one-cpu", &temp)).unwrap();
     let mut judgement = assay_judge::judge(&run.manifest, &run.samples);
     assert_eq!(Target::find(&run.manifest, &judgement, Some(1)).unwrap().number, 0);
-    let refused = |judgement: &assay_verdict::Judgement, number| {
+    let refused = |judgement: &assay_judge::verdict::Judgement, number| {
         Target::find(&run.manifest, judgement, Some(number)).err().unwrap().to_string()
     };
     for number in [0, 99] {

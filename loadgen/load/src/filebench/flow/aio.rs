@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use assay_kernel::anonymous_memory::{HugePages, Pages};
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages};
 use rustix::io::Errno;
 
 /// A write request.

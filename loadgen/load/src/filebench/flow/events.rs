@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_kernel::clock;
+use assay_sys::kernel::clock;
 
 /// Events are capped at the number produced in this many seconds.
 const DEPTH_SECONDS: u64 = 5;

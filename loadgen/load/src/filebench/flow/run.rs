@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_kernel::anonymous_memory::HugePages;
-use assay_kernel::signal;
+use assay_sys::kernel::anonymous_memory::HugePages;
+use assay_sys::kernel::signal;
 
 use super::super::files::prepare::Ready;
 use super::super::language::Quit;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_kernel::anonymous_memory::HugePages;
+use assay_sys::kernel::anonymous_memory::HugePages;
 use serde_json::Value;
 
 use super::super::control::{self, Options};

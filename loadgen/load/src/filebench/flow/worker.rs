@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread::Scope;
 
-use assay_kernel::anonymous_memory::Pages;
-use assay_kernel::clock;
+use assay_sys::kernel::anonymous_memory::Pages;
+use assay_sys::kernel::clock;
 use rustix::io::Errno;
 
 use super::super::files::prepare::Ready;

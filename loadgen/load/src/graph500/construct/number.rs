@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use assay_kernel::Error;
-use assay_kernel::anonymous_memory::{HugePages, Pages, shared_u32};
+use assay_sys::kernel::Error;
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages, shared_u32};
 
 use crate::graph500::graph::NONE;
 use crate::parallel_region::{ParallelRegion, cut};

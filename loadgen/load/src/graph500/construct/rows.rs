@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use assay_kernel::Error;
-use assay_kernel::anonymous_memory::{HugePages, Pages};
+use assay_sys::kernel::Error;
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages};
 
 use crate::parallel_region::{ParallelRegion, cut};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_kernel::anonymous_memory::HugePages;
+use assay_sys::kernel::anonymous_memory::HugePages;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Searches compared with a naive implementation.
 
-use assay_kernel::anonymous_memory::HugePages;
+use assay_sys::kernel::anonymous_memory::HugePages;
 use proptest::prelude::*;
 
 use super::*;

@@ -113,7 +113,7 @@ fn wrong(options: &Options, at: usize, actual: f32, source: &str, other: f64) ->
 mod tests {
     use super::*;
     use crate::parsec::lrand48::Lrand48;
-    use assay_kernel::anonymous_memory::HugePages;
+    use assay_sys::kernel::anonymous_memory::HugePages;
 
     fn priced(count: usize) -> (Options, Vec<f32>) {
         let mut options = Options::allocate(count, HugePages::System, false).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_kernel::anonymous_memory::{HugePages, Pages};
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages};
 
 use super::table;
 use crate::failure::Failure;

@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use assay_kernel::anonymous_memory::Pages;
-use assay_kernel::{Root, clock, signal};
+use assay_sys::kernel::anonymous_memory::Pages;
+use assay_sys::kernel::{Root, clock, signal};
 use serde_json::json;
 
 use super::Job;
@@ -170,7 +170,7 @@ fn report(job: &Job, threads: usize, count: usize, priced: Priced, checked: Chec
 mod tests {
     use super::*;
     use crate::output::Silence;
-    use assay_kernel::anonymous_memory::HugePages;
+    use assay_sys::kernel::anonymous_memory::HugePages;
 
     #[test]
     fn prices_do_not_depend_on_the_number_of_threads() {

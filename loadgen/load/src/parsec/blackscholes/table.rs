@@ -161,7 +161,7 @@ fn mistake(path: &Path, place: (u32, u32), what: String) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_kernel::anonymous_memory::HugePages;
+    use assay_sys::kernel::anonymous_memory::HugePages;
 
     fn parsed(text: &str) -> Result<Options, Failure> {
         let folder = tempfile::tempdir().unwrap();

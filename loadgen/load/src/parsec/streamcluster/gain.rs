@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use assay_kernel::{clock, signal};
+use assay_sys::kernel::{clock, signal};
 
 use super::points::LANES;
 use super::search::Part;

@@ -4,7 +4,7 @@
 //! of them. A distance is still the sum over the dimensions in order, to the bit that of a loop
 //! over one point, and memory is read sequentially.
 
-use assay_kernel::anonymous_memory::{HugePages, Pages};
+use assay_sys::kernel::anonymous_memory::{HugePages, Pages};
 
 use crate::failure::Failure;
 use crate::vectors::widest;

@@ -1,7 +1,7 @@
 //! The whole program: clusters chunk after chunk, then the centres themselves.
 
-use assay_kernel::anonymous_memory::HugePages;
-use assay_kernel::{Root, clock, signal};
+use assay_sys::kernel::anonymous_memory::HugePages;
+use assay_sys::kernel::{Root, clock, signal};
 use serde_json::json;
 
 use super::Job;

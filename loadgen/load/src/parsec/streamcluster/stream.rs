@@ -132,7 +132,7 @@ fn input(path: &std::path::Path, what: String) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_kernel::anonymous_memory::HugePages;
+    use assay_sys::kernel::anonymous_memory::HugePages;
 
     #[test]
     fn rows_of_a_file_are_read_and_a_broken_one_is_refused() {

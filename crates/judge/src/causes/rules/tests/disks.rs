@@ -2,7 +2,7 @@
 
 use super::{Case, SECONDS, World};
 use crate::causes::{Measure, RULES};
-use assay_verdict::ProofState::{Contributes, Excluded, Proven};
+use crate::verdict::ProofState::{Contributes, Excluded, Proven};
 
 pub(super) const LADDER: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 

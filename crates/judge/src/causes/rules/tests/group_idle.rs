@@ -3,7 +3,7 @@
 use super::disks::{LADDER, in_turns};
 use super::{SECONDS, World};
 use crate::causes::Measure;
-use assay_verdict::ProofState::{Contributes, Excluded, Proven};
+use crate::verdict::ProofState::{Contributes, Excluded, Proven};
 
 const CODE: &str = "C-GROUP-IDLE";
 

@@ -2,8 +2,8 @@
 
 use super::super::{Rule, decide};
 use super::{Finding, Measure, World};
-use assay_verdict::ProofState::{Contributes, Excluded, Proven};
-use assay_verdict::{Proof, ProofState};
+use crate::verdict::ProofState::{Contributes, Excluded, Proven};
+use crate::verdict::{Proof, ProofState};
 
 /// A rule that goes by the requests outstanding: 1 proven, 2 contributes, 3 excluded, else nothing.
 const MADE_UP: Rule = Rule {

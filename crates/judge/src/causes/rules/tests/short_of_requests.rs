@@ -3,7 +3,7 @@
 use super::disks::{LADDER, in_turns};
 use super::{SECONDS, World};
 use crate::causes::Measure;
-use assay_verdict::ProofState::{Contributes, Excluded, Proven};
+use crate::verdict::ProofState::{Contributes, Excluded, Proven};
 
 /// The heaviest group keeps so many requests outstanding and gets a quarter of its promise.
 fn starved(kept: f64) -> World {

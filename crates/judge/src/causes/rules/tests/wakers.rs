@@ -3,7 +3,7 @@
 use super::super::decide;
 use super::{SECONDS, World};
 use crate::causes::{Measure, RULES};
-use assay_verdict::ProofState::{self, Contributes, Excluded, Proven};
+use crate::verdict::ProofState::{self, Contributes, Excluded, Proven};
 
 const LADDER: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 

@@ -1,0 +1,208 @@
+//! docs/reference/knobs.md, generated from the table.
+
+use std::fmt::Write;
+
+use crate::knob::file::{File, GroupScope};
+use crate::knob::knob::{Counterpart, Knob, Role};
+use crate::knob::table::all;
+use crate::knob::translate::Version;
+
+/// The controllers in the order of the page: v2 name and description.
+const CONTROLLERS: &[(&str, &str)] = &[
+    (
+        "cgroup",
+        "Files of every group, independent of its controllers. On v1 each hierarchy has its own. On v2 \
+         domain controllers (memory, io, hugetlb, rdma, misc, dmem) apply to whole processes, and only \
+         threaded ones (cpu, cpuset, pids, perf_event) work in threaded groups.",
+    ),
+    ("cpu", "CPU time. Threaded on v2."),
+    ("cpuacct", "CPU time used; v1 only: on v2 it is in `cpu.stat` of every group."),
+    ("cpuset", "CPUs and memory nodes. Threaded on v2."),
+    ("memory", "Memory and swap. A domain controller on v2."),
+    ("io", "Block I/O; `blkio` on v1. A domain controller on v2."),
+    ("pids", "The number of processes and threads. Threaded on v2."),
+    (
+        "hugetlb",
+        "Huge pages. `<size>` is one of the sizes of the machine as in `2MB`, `1GB`, `64KB`. A \
+         domain controller on v2.",
+    ),
+    ("devices", "Devices that may be opened and created. On v2 there is no file."),
+    ("freezer", "Freezing a group; v1 only: on v2 it is `cgroup.freeze` of every group."),
+    ("net_cls", "Traffic classes; v1 only."),
+    ("net_prio", "Traffic priorities; v1 only."),
+    ("rdma", "RDMA adapters. A domain controller on v2."),
+    ("misc", "Countable resources. A domain controller on v2."),
+    ("dmem", "Memory of devices. A domain controller on v2."),
+];
+
+const HEAD: &str = "\
+# Knobs: the interface files of control groups
+
+A study names a knob by its v2 name, or by its v1 name if v2 has none. If both columns have a name, Assay translates the value, and the plan
+shows how. `assay host` lists which of these files a host has, why it lacks the others, and why a file has no counterpart; `assay host
+--knobs-check` compares this table with a new group in every mounted hierarchy.
+
+- **kind**: a *setting* keeps what is written, and only settings are knobs of a study. A *reading* reports something. Writing triggers an *action*.
+  Files marked *delegatable* belong to the owner of a delegated subtree; all others need root, even in a group with another owner.
+- **reads**: what the file reads in a new group; a dash if that depends on the host.
+- **since**: the first kernel that has the file under this name.
+- *root only*: only the root group has the file.
+- Values for one disk (`MAJ:MIN ...`) may omit the numbers in a study: they then apply to the disk of the group.
+- Options (`CONFIG_...`) are those that the kernel needs in addition to the controller's own.
+";
+
+/// The page as Markdown.
+#[must_use]
+pub fn reference() -> String {
+    let mut page = HEAD.to_owned();
+    for (controller, about) in CONTROLLERS {
+        let knobs: Vec<&Knob> =
+            all().iter().filter(|knob| knob.controller == *controller).collect();
+        let _ = write!(page, "\n## {controller}\n\n{about}\n");
+        table(&mut page, &knobs, Version::V2);
+        table(&mut page, &knobs, Version::V1);
+        conditions(&mut page, &knobs);
+    }
+    page.push_str(
+        "\n## perf_event\n\nNo files. A group represents its processes when counters are opened \
+         for it (perf_event_open(2), PERF_FLAG_PID_CGROUP); on v2 every group can be used, without being \
+         enabled.\n",
+    );
+    page
+}
+
+/// Writes the table of entries with a file on v2, or of those on v1 only.
+fn table(page: &mut String, knobs: &[&Knob], version: Version) {
+    let rows: Vec<&&Knob> =
+        knobs.iter().filter(|knob| knob.v2.is_some() == (version == Version::V2)).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let (here, there) = match version {
+        Version::V2 => ("cgroup v2", "cgroup v1"),
+        Version::V1 => ("only cgroup v1", "cgroup v2"),
+    };
+    let _ = write!(
+        page,
+        "\n| {here} | {there} | kind | values | reads | since | |\n|---|---|---|---|---|---|---|\n"
+    );
+    for knob in rows {
+        let Some(file) = knob.file(version) else { continue };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} | {} | {} | {} | {} |",
+            knob.name,
+            counterpart(knob),
+            kind(knob, file),
+            values(knob),
+            reads(file),
+            since(knob, file, version),
+            remarks(knob, file),
+        );
+    }
+}
+
+fn counterpart(knob: &Knob) -> String {
+    match knob.counterpart {
+        Counterpart::SameName => "the same".to_owned(),
+        Counterpart::Files(files) => {
+            files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ")
+        }
+        Counterpart::Means(_) => "a program".to_owned(),
+        Counterpart::Nothing(_) => "-".to_owned(),
+    }
+}
+
+fn kind(knob: &Knob, file: &File) -> String {
+    let role = match knob.role {
+        Role::Setting => "setting",
+        Role::Reading => "reading",
+        Role::Action => "action",
+    };
+    let delegatable = if file.is_delegatable { ", delegatable" } else { "" };
+    format!("{role}{delegatable}")
+}
+
+fn values(knob: &Knob) -> String {
+    match knob.role {
+        Role::Reading => "-".to_owned(),
+        _ => knob.range.to_string().replace('|', "\\|"),
+    }
+}
+
+fn reads(file: &File) -> String {
+    match file.default {
+        None => "-".to_owned(),
+        Some("") => "empty".to_owned(),
+        Some(text) => format!("`{text}`"),
+    }
+}
+
+fn since(knob: &Knob, file: &File, version: Version) -> String {
+    let mut text = file.since.to_string();
+    if let Some(until) = file.until {
+        let _ = write!(text, ", removed in {until}");
+    }
+    let other = knob.v1.filter(|_| version == Version::V2);
+    if let Some(other) = other.filter(|other| other.since != file.since) {
+        let _ = write!(text, "; v1 {}", other.since);
+    }
+    text
+}
+
+/// Description, the groups that show it, and what the kernel needs for it.
+fn remarks(knob: &Knob, file: &File) -> String {
+    let mut parts = vec![knob.about.to_owned()];
+    match file.scope {
+        GroupScope::Everywhere => {
+            if let Some(since) = file.in_root_since {
+                parts.push(format!("in the root since {since}"));
+            }
+        }
+        GroupScope::Inside => {}
+        GroupScope::RootOnly => parts.push("root only".to_owned()),
+    }
+    if let (None, Some(config)) = (file.needs, file.config) {
+        parts.push(config.to_owned());
+    }
+    if let Counterpart::Means(how) = knob.counterpart {
+        parts.push(how.to_owned());
+    }
+    parts.join("; ").replace('|', "\\|")
+}
+
+/// Side conditions, each once with its files.
+fn conditions(page: &mut String, knobs: &[&Knob]) {
+    let mut unique = Vec::new();
+    for condition in knobs.iter().flat_map(|knob| knob.conditions) {
+        if !unique.contains(condition) {
+            unique.push(*condition);
+        }
+    }
+    if !unique.is_empty() {
+        page.push('\n');
+    }
+    for condition in unique {
+        let about: Vec<String> = knobs
+            .iter()
+            .filter(|knob| knob.conditions.contains(&condition))
+            .map(|knob| format!("`{}`", knob.name))
+            .collect();
+        let _ = writeln!(page, "- {}: {condition}.", about.join(", "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_on_the_page_under_its_controller() {
+        let page = reference();
+        for knob in all() {
+            assert!(page.contains(&format!("| `{}` |", knob.name)), "{}", knob.name);
+            assert!(CONTROLLERS.iter().any(|(name, _)| *name == knob.controller), "{}", knob.name);
+        }
+        assert!(page.is_ascii());
+    }
+}

@@ -1,0 +1,104 @@
+//! What a source is, and what is known of it. Each source's file has its own entry; `SOURCES` in
+//! `source/mod.rs` lists them, and docs/reference/sources.md is generated from it.
+
+use std::time::Duration;
+
+use crate::run_folder::Rows;
+use assay_sys::kernel::Root;
+
+use crate::sample::target::Targets;
+
+/// How much of a source a round reads.
+///
+/// With 128 groups the kernel spends 1.6 % of a core on formatting three files per group ten times a second
+/// (docs/results/performance.md), and this time is lost to the measured groups. With many files, only bytes
+/// are therefore read in every round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Everything, including sources that are not due: the first and the last round.
+    Full,
+    /// Everything that is due.
+    Whole,
+    /// Without values that need further files for each group: requests, CPU time, pressure.
+    Essential,
+}
+
+/// A source that is read in rounds.
+pub trait Source: Send {
+    /// Name of its table.
+    fn name(&self) -> &'static str;
+
+    /// Names of its counters, with units.
+    fn columns(&self) -> &[String];
+
+    /// The subjects of its rows, by index.
+    fn subjects(&self) -> Vec<String>;
+
+    /// Number of files that a whole round reads: formatting them in the kernel is the main cost of sampling.
+    fn files(&self) -> usize;
+
+    /// Minimum time between two reads. Zero is every round; the first and the last round read everything.
+    fn period(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Counters that this host lacks, as `source.column` with the reason: called before the first round and
+    /// after the last.
+    fn reasons(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// CPU time spent for it so far by threads other than the sampler's.
+    fn helper_thread_ns(&self) -> u64 {
+        0
+    }
+
+    /// No rows yet of this source, with the clock of their times.
+    fn rows(&self, now: fn() -> u64) -> Rows {
+        Rows::new(self.name(), self.columns(), &self.subjects(), now)
+    }
+
+    /// Reads every subject once and adds a row for each that has values at this depth; a counter that was not
+    /// read is `None`.
+    fn read(&mut self, rows: &mut Rows, depth: Depth);
+}
+
+/// One source.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceInfo {
+    /// Name of its table.
+    pub name: &'static str,
+    /// The subject of its rows.
+    pub subject: &'static str,
+    /// What it measures, in a few words.
+    pub what: &'static str,
+    /// The files it reads.
+    pub files: &'static str,
+    /// How often it is read.
+    pub pace: &'static str,
+    /// Which runs have it.
+    pub inclusion: Inclusion,
+    /// The kernel version that introduced it, if later than 4.15, or the configuration it depends on.
+    pub since: &'static str,
+    /// CPU time of the kernel for one read, on the machine of docs/results/performance.md.
+    pub cost: &'static str,
+    /// Opens its files, once.
+    pub open: Open,
+}
+
+/// Opens the files of a source; a host that lacks it gives the reason.
+pub type Open = fn(&Root, &Targets) -> Result<Box<dyn Source>, String>;
+
+/// Which runs have a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inclusion {
+    /// Every run.
+    Always,
+    /// Runs that request it, and those that request all: it is large.
+    OnRequest,
+    /// Runs that request it by its name, since other processes wait while the kernel counts.
+    ByNameOnly,
+}
+
+/// The pace of a source without a period of its own.
+pub(crate) const EVERY_ROUND: &str = "every round";

@@ -1,0 +1,86 @@
+//! `dirty`: how much of the host's page cache waits to be written back, and the thresholds from which the
+//! kernel starts writeback and throttles writers, as currently computed from `vm.dirty_*` and the dirtyable
+//! memory (`nr_dirty*` of /proc/vmstat; `global_dirty_limits` in mm/page-writeback.c).
+
+use std::time::Duration;
+
+use assay_sys::kernel::anonymous_memory::page_size;
+use assay_sys::kernel::counters::keyed;
+use assay_sys::kernel::{RereadFile, Root};
+
+use super::{Depth, Rows, Source, boxed, names};
+use crate::sample::registry::{Inclusion, SourceInfo};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "dirty",
+    subject: "host",
+    what: "memory waiting for writeback, and the kernel's current thresholds",
+    files: "`/proc/vmstat`",
+    pace: "0.5 s",
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "18 us",
+    open: |root, _| boxed(Dirty::open(root)),
+};
+
+/// The kernel formats all of the some two hundred lines of the file; twice a second is sufficient for dirty
+/// pages, whose age is counted in seconds.
+const PERIOD: Duration = Duration::from_millis(500);
+
+const KEYS: [&str; 4] =
+    ["nr_dirty", "nr_writeback", "nr_dirty_background_threshold", "nr_dirty_threshold"];
+
+/// Dirty pages of the host.
+pub(super) struct Dirty {
+    file: RereadFile,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+}
+
+impl Dirty {
+    pub(super) fn open(root: &Root) -> Result<Self, String> {
+        let file = root.open_reread("/proc/vmstat").map_err(|error| error.to_string())?;
+        let mut buffer = Vec::new();
+        let text = file.read(&mut buffer).map_err(|cause| format!("/proc/vmstat: {cause}"))?;
+        if keyed(text, KEYS[0]).is_none() {
+            return Err(format!("/proc/vmstat has no {}", KEYS[0]));
+        }
+        let columns = names(&[
+            "dirty_bytes",
+            "writeback_bytes",
+            "background_threshold_bytes",
+            "threshold_bytes",
+        ]);
+        Ok(Self { file, columns, buffer })
+    }
+}
+
+impl Source for Dirty {
+    fn name(&self) -> &'static str {
+        INFO.name
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        vec!["host".to_owned()]
+    }
+
+    fn files(&self) -> usize {
+        1
+    }
+
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        // The file has many records, so a single read may end before the file does.
+        let text = self.file.read(&mut self.buffer).ok();
+        let page = page_size() as u64;
+        let bytes = |key| text.and_then(|text| keyed(text, key)?.checked_mul(page));
+        rows.add(0, &KEYS.map(bytes));
+    }
+}

@@ -1,0 +1,111 @@
+//! `disk`: the counters of each disk, from /sys/block/X/stat (Documentation/block/stat.rst).
+
+use assay_sys::kernel::counters::fields;
+use assay_sys::kernel::{RereadFile, Root};
+
+use super::{Depth, Rows, Source, boxed, names};
+use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::target::Targets;
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "disk",
+    subject: "disk",
+    what: "requests, sectors, time and requests in flight of each disk",
+    files: "`/sys/block/X/stat`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "2.5 us a disk",
+    open: |root, targets| boxed(Disks::open(root, targets)),
+};
+
+/// All scratch disks.
+pub(super) struct Disks {
+    disks: Vec<(String, RereadFile)>,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+}
+
+impl Disks {
+    pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
+        if targets.disks.is_empty() {
+            return Err("the study uses no block device".to_owned());
+        }
+        let keep = |device: &String| {
+            let file = root.open_reread(format!("/sys/block/{device}/stat"));
+            file.map(|file| (device.clone(), file)).map_err(|error| error.to_string())
+        };
+        let columns = names(&[
+            "reads",
+            "read_sectors",
+            "read_ms",
+            "writes",
+            "write_sectors",
+            "write_ms",
+            "in_flight",
+            "io_ms",
+            "weighted_ms",
+            "discards",
+            "discard_sectors",
+            "discard_ms",
+        ]);
+        let disks =
+            targets.disks.iter().map(|disk| keep(&disk.device)).collect::<Result<_, _>>()?;
+        Ok(Self { disks, columns, buffer: Vec::new() })
+    }
+}
+
+impl Source for Disks {
+    fn name(&self) -> &'static str {
+        INFO.name
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.disks.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn files(&self) -> usize {
+        self.disks.len()
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        for (index, (_, file)) in self.disks.iter().enumerate() {
+            let text = file.read_record(&mut self.buffer).unwrap_or_default();
+            rows.add(index, &values(text));
+        }
+    }
+}
+
+/// The columns from a `stat` file. The second and the sixth field, and the thirteenth of discards,
+/// count merges, which no promise needs. Discards are counted since 4.18.
+fn values(text: &[u8]) -> [Option<u64>; 12] {
+    let mut values = [None; 12];
+    if let Some([r, _, rs, rms, w, _, ws, wms, in_flight, io_ms, weighted]) = fields::<11>(text, "")
+    {
+        values[..9]
+            .copy_from_slice(&[r, rs, rms, w, ws, wms, in_flight, io_ms, weighted].map(Some));
+    }
+    if let Some([.., discards, _, sectors, ms]) = fields::<15>(text, "") {
+        values[9..].copy_from_slice(&[discards, sectors, ms].map(Some));
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn discards_are_null_on_kernels_that_do_not_count_them() {
+        let old = values(b" 10 1 80 5 20 2 160 6 3 40 50\n");
+        assert_eq!(old[..3], [Some(10), Some(80), Some(5)]);
+        assert_eq!(old[8..], [Some(50), None, None, None]);
+        let new = values(b" 10 1 80 5 20 2 160 6 3 40 50 7 1 56 9 0 0\n");
+        assert_eq!(new[8..], [Some(50), Some(7), Some(56), Some(9)]);
+        assert_eq!(values(b""), [None; 12]);
+    }
+}

@@ -1,0 +1,67 @@
+//! `host_cpu`: how all CPUs together spent their time, from the first line of /proc/stat.
+
+use assay_sys::kernel::counters::fields;
+use assay_sys::kernel::{RereadFile, Root};
+
+use super::{Depth, Rows, Source, boxed, names};
+use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "host_cpu",
+    subject: "host",
+    what: "how all CPUs together spent their time",
+    files: "`/proc/stat`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "7.5 us",
+    open: |root, _| boxed(HostCpu::open(root)),
+};
+
+/// /proc/stat counts in USER_HZ, which is 100 on every architecture that Linux still supports
+/// with fio: a tick is 10 ms.
+pub(super) const TICK_NS: u64 = 10_000_000;
+
+/// The first eight numbers of a `cpu` line.
+pub(super) const COLUMNS: [&str; 8] =
+    ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns", "steal_ns"];
+
+/// CPU time of the host.
+pub(super) struct HostCpu {
+    file: RereadFile,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+}
+
+impl HostCpu {
+    pub(super) fn open(root: &Root) -> Result<Self, String> {
+        let columns = names(&COLUMNS);
+        let file = root.open_reread("/proc/stat").map_err(|error| error.to_string())?;
+        Ok(Self { file, columns, buffer: Vec::new() })
+    }
+}
+
+impl Source for HostCpu {
+    fn name(&self) -> &'static str {
+        INFO.name
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        vec!["host".to_owned()]
+    }
+
+    fn files(&self) -> usize {
+        1
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        let ticks =
+            self.file.read_record(&mut self.buffer).ok().and_then(|text| fields::<8>(text, "cpu "));
+        let values = ticks.map_or([None; 8], |ticks| ticks.map(|ticks| ticks.checked_mul(TICK_NS)));
+        rows.add(0, &values);
+    }
+}

@@ -1,0 +1,138 @@
+//! `io`: bytes and requests of each group on its disk.
+
+use std::collections::BTreeMap;
+
+use assay_sys::kernel::counters::{ReadWrite, blkio, io_stat};
+use assay_sys::kernel::{RereadFile, Root};
+
+use super::{Depth, Rows, Source, boxed, names};
+use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::target::{GroupTarget, IoFiles, Targets};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "io",
+    subject: "group",
+    what: "bytes and requests of each group on its disk",
+    files: "v1 `blkio.throttle.*` or `blkio.bfq.*`, v2 `io.stat`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "1.2 us a file",
+    open: |root, targets| boxed(GroupIo::open(root, targets)),
+};
+
+/// One group's open files.
+enum Files {
+    Blkio { bytes: RereadFile, requests: RereadFile },
+    IoStat(RereadFile),
+}
+
+/// I/O of all groups.
+pub(super) struct GroupIo {
+    groups: Vec<(String, Files, String)>,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+}
+
+impl GroupIo {
+    pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
+        let mut groups = Vec::new();
+        let mut reason = "no group uses a disk".to_owned();
+        for group in &targets.groups {
+            match open_group(root, group) {
+                Ok((files, device)) => groups.push((group.name.clone(), files, device)),
+                Err(why) => reason = why,
+            }
+        }
+        if groups.is_empty() {
+            return Err(reason);
+        }
+        let columns = names(&["read_bytes", "write_bytes", "read_ios", "write_ios"]);
+        Ok(Self { groups, columns, buffer: Vec::new() })
+    }
+}
+
+fn open_group(root: &Root, group: &GroupTarget) -> Result<(Files, String), String> {
+    let (files, device) = group.io.as_ref().map_err(Clone::clone)?;
+    let keep = |path| root.open_reread(path).map_err(|error| error.to_string());
+    let files = match files {
+        IoFiles::Blkio { bytes, requests } => {
+            Files::Blkio { bytes: keep(bytes)?, requests: keep(requests)? }
+        }
+        IoFiles::IoStat(path) => Files::IoStat(keep(path)?),
+    };
+    Ok((files, device.clone()))
+}
+
+/// Bytes that each group has read and written on its disk so far; groups that the kernel does not count are left out.
+#[must_use]
+pub fn disk_bytes(root: &Root, targets: &Targets) -> BTreeMap<String, u64> {
+    let mut buffer = Vec::new();
+    let read = |group: &GroupTarget| {
+        let (files, device) = open_group(root, group).ok()?;
+        let (bytes, _) = files.read(&device, Depth::Essential, &mut buffer)?;
+        Some((group.name.clone(), bytes.read + bytes.write))
+    };
+    targets.groups.iter().filter_map(read).collect()
+}
+
+impl Files {
+    /// Reads bytes and, if requested or available at no extra cost, requests.
+    fn read(
+        &self,
+        device: &str,
+        depth: Depth,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(ReadWrite, Option<ReadWrite>)> {
+        match self {
+            Self::Blkio { bytes, requests } => {
+                let bytes = blkio(bytes.read_record(buffer).ok()?, device);
+                if depth == Depth::Essential {
+                    return Some((bytes, None));
+                }
+                Some((bytes, Some(blkio(requests.read_record(buffer).ok()?, device))))
+            }
+            Self::IoStat(file) => {
+                let (bytes, requests) = io_stat(file.read_record(buffer).ok()?, device);
+                Some((bytes, Some(requests)))
+            }
+        }
+    }
+}
+
+impl Source for GroupIo {
+    fn name(&self) -> &'static str {
+        INFO.name
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.groups.iter().map(|(name, ..)| name.clone()).collect()
+    }
+
+    fn files(&self) -> usize {
+        let files = self.groups.iter().map(|(_, files, _)| match files {
+            Files::Blkio { .. } => 2,
+            Files::IoStat(_) => 1,
+        });
+        files.sum()
+    }
+
+    fn read(&mut self, rows: &mut Rows, depth: Depth) {
+        for (index, (_, files, device)) in self.groups.iter().enumerate() {
+            let read = files.read(device, depth, &mut self.buffer);
+            let bytes = read.map(|(bytes, _)| bytes);
+            let requests = read.and_then(|(_, requests)| requests);
+            let values = [
+                bytes.map(|bytes| bytes.read),
+                bytes.map(|bytes| bytes.write),
+                requests.map(|requests| requests.read),
+                requests.map(|requests| requests.write),
+            ];
+            rows.add(index, &values);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `throttle`: in how many periods a CPU quota limited a group, and for how long, from the `cpu.stat` of the
+//! controller `cpu` (Documentation/scheduler/sched-bwc.rst).
+
+use assay_sys::kernel::counters::keyed;
+use assay_sys::kernel::{RereadFile, Root};
+
+use super::{Depth, Rows, Source, boxed, names};
+use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::target::Targets;
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "throttle",
+    subject: "group",
+    what: "how often and how long a CPU quota throttled",
+    files: "`cpu.stat` of the controller `cpu`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "1.4 us a group",
+    open: |root, targets| boxed(Throttle::open(root, targets)),
+};
+
+/// Throttling of groups with a quota and of the groups around them.
+pub(super) struct Throttle {
+    groups: Vec<(String, RereadFile)>,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+}
+
+impl Throttle {
+    pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
+        let mut groups = Vec::new();
+        for target in targets.throttles.as_ref().map_err(Clone::clone)? {
+            let file = root.open_reread(&target.path).map_err(|error| error.to_string())?;
+            groups.push((target.name.clone(), file));
+        }
+        if groups.is_empty() {
+            return Err("no group has a CPU quota".to_owned());
+        }
+        let columns = names(&["periods", "throttled_periods", "throttled_ns"]);
+        Ok(Self { groups, columns, buffer: Vec::new() })
+    }
+}
+
+/// Periods, throttled periods, and throttled nanoseconds. v2 counts microseconds, v1 nanoseconds under
+/// another name.
+fn counters(text: &[u8]) -> [Option<u64>; 3] {
+    let v2 = keyed(text, "throttled_usec").and_then(|usec| usec.checked_mul(1000));
+    let time = v2.or_else(|| keyed(text, "throttled_time"));
+    [keyed(text, "nr_periods"), keyed(text, "nr_throttled"), time]
+}
+
+impl Source for Throttle {
+    fn name(&self) -> &'static str {
+        INFO.name
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.groups.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn files(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn read(&mut self, rows: &mut Rows, depth: Depth) {
+        if depth == Depth::Essential {
+            return;
+        }
+        for (index, (_, file)) in self.groups.iter().enumerate() {
+            let values = file.read_record(&mut self.buffer).map_or([None; 3], counters);
+            rows.add(index, &values);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counters;
+
+    #[test]
+    fn both_versions_give_nanoseconds() {
+        let v2 = b"usage_usec 9\nnr_periods 4\nnr_throttled 3\nthrottled_usec 20\n";
+        assert_eq!(counters(v2), [Some(4), Some(3), Some(20_000)]);
+        let v1 = b"nr_periods 4\nnr_throttled 3\nthrottled_time 20\n";
+        assert_eq!(counters(v1), [Some(4), Some(3), Some(20)]);
+    }
+
+    #[test]
+    fn counters_are_null_without_the_controller() {
+        assert_eq!(counters(b"usage_usec 9\nuser_usec 9\n"), [None; 3]);
+    }
+}
