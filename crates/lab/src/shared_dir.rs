@@ -33,6 +33,9 @@ pub(crate) const RESERVE: u64 = 512 << 20;
 /// Of util-linux; asks for a signal when the parent ends (2.33).
 const SETPRIV: &str = "/usr/bin/setpriv";
 
+/// What virtme-run starts in place of QEMU.
+const START_QEMU: &str = include_str!("../guest/start-qemu");
+
 /// Name of the lock file.
 const ALIVE: &str = "alive";
 
@@ -85,14 +88,14 @@ impl SharedDir {
         Ok(self.share.replace(name, text.as_bytes())?)
     }
 
-    /// A program that becomes QEMU, and ends with virtme-run, which stays between it and the lab.
+    /// A program that becomes QEMU.
     pub(crate) fn qemu(&self, qemu: &Path) -> Result<PathBuf, Error> {
-        if !Path::new(SETPRIV).exists() {
-            return Ok(qemu.to_owned());
-        }
         let path = self.folder.join("qemu");
-        let (setpriv, qemu) = (shell_word(SETPRIV), shell_word(&qemu.to_string_lossy()));
-        let text = format!("#!/bin/sh\nexec {setpriv} --pdeathsig KILL -- {qemu} \"$@\"\n");
+        let text = format!(
+            "#!/bin/sh\nqemu={} setpriv={SETPRIV} folder={}\n{START_QEMU}",
+            shell_word(&qemu.to_string_lossy()),
+            shell_word(&self.folder.to_string_lossy()),
+        );
         self.dir.replace("qemu", text.as_bytes())?;
         let changed = self.dir.read("qemu")?.set_permissions(Permissions::from_mode(0o700));
         changed.map_err(|cause| Error::file("change", &path, &cause))?;
