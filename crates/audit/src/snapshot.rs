@@ -98,7 +98,7 @@ pub struct Machine {
     /// not tell, or cannot be read, is absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub signs: BTreeMap<String, bool>,
-    /// By which law weights of CPU divide (`assay_host::knob::WeightMode`); absent in snapshots of older versions.
+    /// By which law weights of CPU divide; absent in snapshots of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_mode: Option<Available<String>>,
     /// The effective user that has read all this; 0 is root.

@@ -87,7 +87,7 @@ mod tests {
         if !rustix::process::geteuid().is_root() || !Path::new(LAST_PID).exists() {
             return;
         }
-        let name = "process::handle::tests::in_a_namespace";
+        let name = "kernel::process::handle::tests::in_a_namespace";
         let output = Command::new("unshare")
             .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
             .arg(std::env::current_exe().unwrap())
