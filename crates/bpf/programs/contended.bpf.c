@@ -66,7 +66,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 enum { PF_KTHREAD = 0x00200000, MAX_RT_PRIO = 100 };
 
-/* Threads in no known group; the numbers of known groups follow. crates/contention/src/look.rs has the same. */
+/* Threads in no known group; the numbers of known groups follow. crates/audit/src/contention/look.rs has the same. */
 enum slot { ROOT, KERNEL, FIRST_GROUP };
 
 struct settings {
@@ -83,7 +83,7 @@ struct share {
 	__u64 shares; /* what the kernel knows as its weight */
 };
 
-/* crates/contention/src/look.rs reads these. */
+/* crates/audit/src/contention/look.rs reads these. */
 struct cpu {
 	__u64 last; /* up to when all is counted */
 	__u64 running; /* slot of what runs; ~0: nothing */

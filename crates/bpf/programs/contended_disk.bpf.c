@@ -38,7 +38,7 @@ struct request {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* crates/sample/src/contention/disks.rs has the last two too. */
+/* crates/audit/src/contention/watch/disks.rs has the last two too. */
 enum { REQUESTS = 16384, DISKS = 64, TIMINGS = 256 };
 
 struct settings {
@@ -46,7 +46,7 @@ struct settings {
 	__u32 slots;
 };
 
-/* A group on a disk. crates/sample/src/contention/disks.rs reads this. */
+/* A group on a disk. crates/audit/src/contention/watch/disks.rs reads this. */
 struct use {
 	__u64 there; /* since when it has requests, in units of 1024 ns, << 16, and how many now; 0 while it has none */
 	__u64 bytes; /* of completed requests */

@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn the_list_of_options_that_studies_are_checked_against_is_current() {
         let current = options();
-        let workload = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/workload");
+        let workload = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/study");
         let path = workload.join("data/assay-load-options.txt");
         if std::env::var_os("ASSAY_BLESS").is_some() {
             std::fs::write(&path, &current).unwrap();

@@ -138,7 +138,7 @@ class BillOfMaterials(unittest.TestCase):
         components = {one["bom-ref"]: one for one in bill["components"]}
         names = {one["name"] for one in components.values()}
         # Linked, bundled in reports, and used by tests alone.
-        self.assertTrue({"serde", "parquet", "vega", "assay-kernel", "assay-load"} <= names)
+        self.assertTrue({"serde", "parquet", "vega", "assay-sys", "assay-load"} <= names)
         self.assertFalse({"proptest", "insta", "vt100", "assay-test-support"} & names)
         for one in components.values():
             self.assertTrue(one["licenses"][0]["expression"], one)
