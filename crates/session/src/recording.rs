@@ -143,7 +143,8 @@ pub fn write_recording(
         Some(html) => folder.write_text(REPORT, &html)?,
         None => {
             folder.dir().remove_file(REPORT)?;
-            observer.error(&"the report could not be written: the manifest has no repeat");
+            let why = "nothing was recorded: the manifest has no repeat";
+            observer.error(&format!("the report could not be written: {why}"));
         }
     }
     Ok(())
