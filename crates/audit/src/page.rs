@@ -30,7 +30,7 @@ fn page(
     host: &Available<String>,
     taken_at: &str,
     question: &str,
-    about: String,
+    about: &str,
     sections: Vec<Section>,
 ) -> Page {
     let host = known(host);
@@ -114,7 +114,7 @@ pub fn audit_page(audit: &Audit, all: bool) -> Page {
         audit.with_settings
     );
     let question = "Settings of its control groups that have no effect, or mean something else than their number.";
-    page("assay audit", &audit.host, &audit.taken_at, question, about, sections)
+    page("assay audit", &audit.host, &audit.taken_at, question, &about, sections)
 }
 
 fn of_codes(page: &mut Parts, findings: &[&Finding], all: bool) {
@@ -252,7 +252,7 @@ pub fn own_page(own: &Own) -> Page {
     let set_here = Section::new("set-here", "Set here", |page| match settings.is_empty() {
         true => page.text("nothing that differs from a new group"),
         false => {
-            page.list(settings.iter().map(|one| format!("{}: {}", one.file, one_line(&one.value))))
+            page.list(settings.iter().map(|one| format!("{}: {}", one.file, one_line(&one.value))));
         }
     });
     let limits =
@@ -273,7 +273,7 @@ pub fn own_page(own: &Own) -> Page {
         &own.host,
         &own.taken_at,
         "The control groups of the process that looked, as seen from inside.",
-        format!("Linux {}, seen from inside", known(&own.kernel)),
+        &format!("Linux {}, seen from inside", known(&own.kernel)),
         vec![groups, set_here, limits, findings, not_looked_at(&own.not_looked_at)],
     )
 }
@@ -294,7 +294,7 @@ pub fn told_page(answer: &Told) -> Page {
     let question =
         "What manifests asked for, and what stands in the files of the groups that got it.";
     let sections = answer.fulfilments.iter().enumerate().map(of_group).collect();
-    page("assay audit --manifest", &answer.host, &answer.taken_at, question, about, sections)
+    page("assay audit --manifest", &answer.host, &answer.taken_at, question, &about, sections)
 }
 
 fn of_group((at, one): (usize, &Fulfilment)) -> Section {
@@ -337,7 +337,7 @@ pub fn drift_page(drift: &Drift) -> Page {
         &drift.host,
         &drift.taken_at,
         "",
-        format!("since {}: {counts}", drift.since),
+        &format!("since {}: {counts}", drift.since),
         vec![not_looked_at(&drift.not_looked_at)],
     );
     page.question = None;

@@ -10,11 +10,11 @@ mod condition;
 mod cpu_weight;
 mod device;
 mod device_rule;
+mod entry;
 mod file;
 mod host_setting;
 mod inventory;
 mod kernel_version;
-mod knob;
 mod named;
 mod range;
 mod reading;
@@ -26,6 +26,7 @@ pub use condition::Condition;
 pub use cpu_weight::{Contender, THREAD_WEIGHT, Threads, WEIGHT_MODE_FILE, WeightMode};
 pub use device::{Key, KeyKind, PLACEHOLDER};
 pub use device_rule::{DeviceKind, DeviceRule};
+pub use entry::{Counterpart, Knob, Role, SupportedVersions, Unit};
 pub use file::{File, GroupScope, Mode};
 pub use host_setting::{
     HostSetting, SideEffect, THP, WEIGHT_MODE, host_setting, host_settings, settings_reference,
@@ -36,7 +37,6 @@ pub use inventory::{
     omission_reason,
 };
 pub use kernel_version::KernelVersion;
-pub use knob::{Counterpart, Knob, Role, SupportedVersions, Unit};
 pub use range::ValueRange;
 pub use reading::{
     Limit, bandwidth, device_lines, field, is_of_new_group, limit, matches_default,

@@ -1,8 +1,8 @@
 //! NUMA placement of a run's memory: the requested policy, and verification of where the memory is.
 
+use assay_load_memory::memory_policy;
 use assay_sys::kernel::Root;
 use assay_sys::kernel::parse::keyed;
-use assay_load_memory::memory_policy;
 use assay_sys::units::NodeSet;
 use serde_json::{Value, json};
 

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crate::facts::{Available, CORE, CgroupLayout, Hierarchy};
 use serde::Serialize;
 
+use crate::knob::entry::{Counterpart, Knob, Role};
 use crate::knob::file::{File, GroupScope};
 use crate::knob::kernel_version::KernelVersion;
-use crate::knob::knob::{Counterpart, Knob, Role};
 use crate::knob::table::all;
 use crate::knob::translate::Version;
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::knob::entry::{Counterpart, Knob, Role};
 use crate::knob::file::{File, GroupScope};
-use crate::knob::knob::{Counterpart, Knob, Role};
 use crate::knob::table::all;
 use crate::knob::translate::Version;
 

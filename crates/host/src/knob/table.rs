@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 
 use assay_sys::escape::closest;
 
-use crate::knob::knob::{Knob, Role, Unit};
+use crate::knob::entry::{Knob, Role, Unit};
 use crate::knob::range::ValueRange;
 
 static ALL: LazyLock<Vec<Knob>> = LazyLock::new(|| {

@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use crate::knob::device::PLACEHOLDER;
 use crate::knob::device_rule::DeviceRule;
+pub use crate::knob::entry::Version;
+use crate::knob::entry::{Counterpart, Knob, SIZE};
 use crate::knob::kernel_version::KernelVersion;
-pub use crate::knob::knob::Version;
-use crate::knob::knob::{Counterpart, Knob, SIZE};
 use crate::knob::range::ValueRange;
 use crate::knob::table::{find, suggest};
 

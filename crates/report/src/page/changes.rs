@@ -45,7 +45,7 @@ pub(super) fn section(manifest: &Manifest, judgement: &Judgement) -> Section {
                     String::new()
                 };
                 page.fold(format!("All {all} changes{left}"), remaining > 0, |page| {
-                    page.table(table)
+                    page.table(table);
                 });
             }
         }

@@ -116,7 +116,7 @@ fn section(within: f64, number: usize, trial: &TrialComparison) -> Section {
             }
             if !others.is_empty() {
                 page.fold(format!("Other measures: {}", others.len()), false, |page| {
-                    page.table(measures(&others))
+                    page.table(measures(&others));
                 });
             }
         });

@@ -33,7 +33,7 @@ pub(super) fn section(trial: &Trial<'_>, page: &mut Parts) {
         0 => page.styled("aside", "This trial has no workloads."),
         1..=MAX_SINGLE_GROUPS => page.table(table(&rows)),
         all => {
-            page.fold(format!("All {all} workloads"), failed > 0, |page| page.table(table(&rows)))
+            page.fold(format!("All {all} workloads"), failed > 0, |page| page.table(table(&rows)));
         }
     }
     let all = with_metrics(trial);

@@ -21,7 +21,7 @@ pub(super) fn page(recorded: &Recorded<'_>) -> Page {
         Section { listed: (index == 0).then(|| "Numbers".to_owned()), ..section }
     });
     let over_time = Section::new("figures", "Over time", |page| {
-        page.figures(figure::recorded(&recorded.trial))
+        page.figures(figure::recorded(&recorded.trial));
     });
     let first = [over_time].into_iter().chain(numbers);
     let last = [

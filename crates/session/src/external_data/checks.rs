@@ -17,8 +17,10 @@ const LEAST_PART: f64 = 0.5;
 /// The evidence that a check holds, or that it does not.
 type Finding = Result<String, String>;
 
-/// Every check, with the cause that its failure proves: code and summary.
-const CHECKS: [(&str, fn(&ExternalData) -> Finding, (&str, &str)); 6] = [
+/// A check's name, what it finds, and the cause that its failure proves: code and summary.
+type Rule = (&'static str, fn(&ExternalData) -> Finding, (&'static str, &'static str));
+
+const CHECKS: [Rule; 6] = [
     ("workloads", workloads, ("C-WORKLOAD", "a workload failed")),
     ("alone", alone, ("C-ALONE", "there was no other group to share with")),
     ("together", together, ("C-NOT-TOGETHER", "the groups did not run at the same time")),
@@ -29,7 +31,7 @@ const CHECKS: [(&str, fn(&ExternalData) -> Finding, (&str, &str)); 6] = [
 
 /// All checks, including those that hold.
 pub(super) fn all(outside: &ExternalData) -> Vec<Check> {
-    let one = |(name, find, _): &(&str, fn(&ExternalData) -> Finding, _)| {
+    let one = |(name, find, _): &Rule| {
         let found = find(outside);
         let ok = found.is_ok();
         Check { check: (*name).to_owned(), ok, evidence: found.unwrap_or_else(|why| why) }

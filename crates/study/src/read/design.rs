@@ -44,11 +44,11 @@ fn levels(reader: &mut Reader<'_>, name: &str, list: &At<'_>) -> Vec<Scalar> {
     let what = format!("a value of the factor `{name}`");
     let values: Vec<Scalar> =
         elements.iter().filter_map(|element| reader.scalar(element, &what)).collect();
-    if values.len() == elements.len() {
-        if let Some((finding, expected, index)) = mistake_in_levels(name, &values) {
-            let span = index.map_or(&list.span, |index| &elements[index].span);
-            reader.add(finding.at(span.clone(), expected));
-        }
+    if values.len() == elements.len()
+        && let Some((finding, expected, index)) = mistake_in_levels(name, &values)
+    {
+        let span = index.map_or(&list.span, |index| &elements[index].span);
+        reader.add(finding.at(span.clone(), expected));
     }
     values
 }

@@ -63,7 +63,7 @@ fn groups_are_made_before_knobs_and_knobs_before_workloads() {
         places.map(|(place, _)| place)
     };
     assert!(of("rmdir when empty").next() < of("removed with its group").next());
-    assert!(of("removed with its group").last() < of("stop by process id").next());
+    assert!(of("removed with its group").next_back() < of("stop by process id").next());
     assert!(changes[0].inverse.starts_with("restore queue settings"));
 }
 

@@ -1,10 +1,10 @@
 //! Bandwidth and latency from each node's CPUs to each node's memory, laid out as in Intel's Memory
 //! Latency Checker: reads by all CPUs of a node, and a pointer chase by its first CPU.
 
-use assay_sys::kernel::anonymous_memory::{Pages, page_size};
-use assay_sys::kernel::{Root, affinity, clock, move_pages};
 use assay_load_memory::memory_policy;
 use assay_load_memory::pointer_ring::{Arena, LINE};
+use assay_sys::kernel::anonymous_memory::{Pages, page_size};
+use assay_sys::kernel::{Root, affinity, clock, move_pages};
 use assay_sys::units::{CpuSet, NodeSet};
 
 use super::kernels::read;

@@ -8,8 +8,8 @@ mod measure;
 mod output;
 mod times;
 
-use assay_sys::kernel::{Root, affinity, signal};
 use assay_load_memory::streaming_stores;
+use assay_sys::kernel::{Root, affinity, signal};
 use assay_sys::units::Bytes;
 use clap::Args;
 

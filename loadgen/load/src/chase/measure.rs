@@ -1,8 +1,8 @@
 //! The pointer chase: a warm-up, then samples of which the minimum counts, for each working set.
 
+use assay_load_memory::pointer_ring::{Arena, LINE, Ring};
 use assay_sys::kernel::anonymous_memory::Pages;
 use assay_sys::kernel::{Root, affinity, clock, signal};
-use assay_load_memory::pointer_ring::{Arena, LINE, Ring};
 
 use super::Chase;
 use super::knee::Point;

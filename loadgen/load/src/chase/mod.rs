@@ -8,8 +8,8 @@ mod measure;
 mod order;
 mod output;
 
-use assay_sys::kernel::Root;
 use assay_load_memory::pointer_ring::{Arena, Ring};
+use assay_sys::kernel::Root;
 use assay_sys::units::Bytes;
 use clap::Args;
 

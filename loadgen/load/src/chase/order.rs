@@ -1,7 +1,7 @@
 //! The order in which the lines of a working set follow each other.
 
-use assay_sys::kernel::anonymous_memory::Pages;
 use assay_load_memory::pointer_ring::LINE;
+use assay_sys::kernel::anonymous_memory::Pages;
 use clap::ValueEnum;
 
 /// Lines per page of 4 KiB.

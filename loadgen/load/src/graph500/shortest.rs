@@ -3,7 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use assay_sys::kernel::anonymous_memory::{HugePages, Pages, shared_f32_bits, shared_u32, shared_u64};
+use assay_sys::kernel::anonymous_memory::{
+    HugePages, Pages, shared_f32_bits, shared_u32, shared_u64,
+};
 use assay_sys::kernel::{Error, clock};
 
 use super::bitmap::{Bitmap, members, words};

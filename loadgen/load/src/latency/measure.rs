@@ -1,8 +1,8 @@
 //! The run: the victim measures its latency while the load of the aggressors varies.
 
+use assay_load_memory::pointer_ring::{Arena, LINE, Ring};
 use assay_sys::kernel::anonymous_memory::Pages;
 use assay_sys::kernel::{Root, affinity, clock, signal};
-use assay_load_memory::pointer_ring::{Arena, LINE, Ring};
 
 use super::curve::{Point, Sample};
 use super::pressure::{Pressure, Traffic, fill};

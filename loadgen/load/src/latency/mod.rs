@@ -7,8 +7,8 @@ mod measure;
 mod output;
 mod pressure;
 
-use assay_sys::kernel::{Root, affinity, signal};
 use assay_load_memory::pointer_ring::LINE;
+use assay_sys::kernel::{Root, affinity, signal};
 use assay_sys::units::{Bytes, CpuSet};
 use clap::Args;
 

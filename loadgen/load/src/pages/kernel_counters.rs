@@ -3,9 +3,9 @@
 
 use std::fs::File;
 
+use assay_load_memory::page_cache::{self, Cached};
 use assay_sys::kernel::parse::keyed;
 use assay_sys::kernel::{Root, clock, counters};
-use assay_load_memory::page_cache::{self, Cached};
 use serde_json::{Value, json};
 
 use super::test_file::{OpenMode, TestFile};

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use assay_sys::kernel::{Root, clock};
 use assay_load_memory::page_cache;
+use assay_sys::kernel::{Root, clock};
 use clap::ValueEnum;
 
 use super::content::Content;

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::Read;
 use std::process::{Command, Output, Stdio};
 
-use assay_host::cgroup::Tree;
 use assay_host::Ledger;
+use assay_host::cgroup::Tree;
 use assay_sys::kernel::{Root, fifo::Fifo, process};
 use assay_test_support::{HostSnapshot, Need, host_lock, skip};
 

@@ -1,11 +1,11 @@
 //! Block I/O on v1.
 
 use crate::knob::condition::Condition as C;
+use crate::knob::entry::build::{action, reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{
     File, old_read_only, old_read_write, old_write_only, read_only, read_write,
 };
-use crate::knob::knob::build::{action, reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 const IO: &str = "io";

@@ -1,9 +1,9 @@
 //! The files of every group, independent of its controllers.
 
 use crate::knob::condition::Condition as C;
+use crate::knob::entry::build::{action, reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_write, read_only, read_write, write_only};
-use crate::knob::knob::build::{action, reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 const GROUP: &str = "cgroup";

@@ -1,9 +1,9 @@
 //! CPU time.
 
 use crate::knob::condition::Condition as C;
+use crate::knob::entry::build::{reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_only, old_read_write, read_only, read_write};
-use crate::knob::knob::build::{reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 const CPU: &str = "cpu";

@@ -1,9 +1,9 @@
 //! CPUs and memory nodes.
 
 use crate::knob::condition::Condition as C;
+use crate::knob::entry::build::{reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_only, old_read_write, read_only, read_write};
-use crate::knob::knob::build::{reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 const CPUSET: &str = "cpuset";

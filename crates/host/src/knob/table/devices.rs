@@ -1,9 +1,9 @@
 //! Devices and the freezer.
 
 use crate::knob::condition::Condition as C;
+use crate::knob::entry::build::{reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_only, old_read_write, old_write_only, read_only};
-use crate::knob::knob::build::{reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 const DEVICES: &str = "devices";

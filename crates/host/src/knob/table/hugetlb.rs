@@ -1,9 +1,9 @@
 //! Huge pages, one set of files per size.
 
 use crate::knob::condition::Condition as C;
+use crate::knob::entry::build::{reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{read_only, read_write};
-use crate::knob::knob::build::{reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 // The text for no limit differs: `max` in some kernels, and 2^63 less a page in a new group of

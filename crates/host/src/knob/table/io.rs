@@ -2,9 +2,9 @@
 
 use crate::knob::condition::Condition as C;
 use crate::knob::device::{Key, KeyKind};
+use crate::knob::entry::build::{reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{read_only, read_write};
-use crate::knob::knob::build::{reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 const IO: &str = "io";

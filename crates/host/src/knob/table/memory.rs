@@ -1,9 +1,9 @@
 //! Memory on v2.
 
 use crate::knob::condition::Condition as C;
+use crate::knob::entry::build::{action, reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{read_only, read_write, write_only};
-use crate::knob::knob::build::{action, reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 const MEMORY: &str = "memory";

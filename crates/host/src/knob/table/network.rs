@@ -1,8 +1,8 @@
 //! Network traffic. Neither exists on v2.
 
+use crate::knob::entry::build::{reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_write, read_only, read_write};
-use crate::knob::knob::build::{reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 const BY_PATH: &str =

@@ -1,8 +1,8 @@
 //! Countable resources. perf_event has no files and needs no entry.
 
+use crate::knob::entry::build::{reading, setting};
+use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{read_only, read_write};
-use crate::knob::knob::build::{reading, setting};
-use crate::knob::knob::{Knob, Unit};
 use crate::knob::range::ValueRange as R;
 
 const COUNT: R = R::NamedNumber { is_bytes: false, may_be_max: true };

@@ -1,7 +1,7 @@
 //! Invariants of the table.
 
 use super::*;
-use crate::knob::knob::{Counterpart, SupportedVersions};
+use crate::knob::entry::{Counterpart, SupportedVersions};
 use crate::knob::translate::Version;
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Translation, Untranslatable, Version};
 use crate::knob::bandwidth::cpu_bandwidth;
-use crate::knob::knob::Knob;
+use crate::knob::entry::Knob;
 
 /// Default weight on v2; v1's default of 1024 shares has the same meaning.
 const DEFAULT_WEIGHT: u64 = 100;

@@ -2,7 +2,7 @@
 
 use super::{DeviceDecision, Translation, Untranslatable, Version};
 use crate::knob::device_rule::DeviceRule;
-use crate::knob::knob::Knob;
+use crate::knob::entry::Knob;
 
 pub(super) fn rules(
     knob: &Knob,

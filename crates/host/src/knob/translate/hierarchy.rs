@@ -3,7 +3,7 @@
 use crate::facts::{CgroupLayout, Hierarchy};
 
 use super::{CORE, Untranslatable, Version};
-use crate::knob::knob::{Counterpart, Knob, SupportedVersions};
+use crate::knob::entry::{Counterpart, Knob, SupportedVersions};
 
 /// The version of the hierarchy that has the knob on this host, and the name under which its
 /// directory is found there.

@@ -1,7 +1,7 @@
 //! I/O weights: which file takes effect depends on the scheduler of the disk.
 
 use super::{DiskQueue, RootSetting, Translation, Untranslatable, Version};
-use crate::knob::knob::Knob;
+use crate::knob::entry::Knob;
 
 /// BFQ's largest weight (block/bfq-iosched.h: BFQ_MAX_WEIGHT).
 const LARGEST_BFQ_WEIGHT: u64 = 1_000;

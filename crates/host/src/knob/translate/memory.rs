@@ -1,7 +1,7 @@
 //! Amounts of memory, which the kernel rounds to whole pages.
 
 use super::{Translation, Version};
-use crate::knob::knob::{Knob, Unit};
+use crate::knob::entry::{Knob, Unit};
 
 /// The smallest page size of the supported architectures. Larger pages round further down, which
 /// reading the knob back shows.

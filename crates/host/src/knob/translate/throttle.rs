@@ -2,7 +2,7 @@
 
 use super::{Translation, Untranslatable, Version};
 use crate::knob::device;
-use crate::knob::knob::Knob;
+use crate::knob::entry::Knob;
 
 /// The file of v1 for each key of `io.max`.
 const FILES: [(&str, &str); 4] = [
