@@ -1,7 +1,7 @@
 //! Facts about a host, as plain data.
 //!
 //! `host` collects these facts, `plan` decides with them, `run-folder` stores them next to the
-//! samples and `report` prints them. This crate performs no I/O, so that a plan can be made for any
+//! samples and `report` prints them. This module performs no I/O, so that a plan can be made for any
 //! machine with known facts.
 
 mod available;

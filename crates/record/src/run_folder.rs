@@ -1,5 +1,5 @@
 //! The run folder: study, host, configuration and results of a run, in a format that survives a crash and
-//! that later versions can judge again. This crate stores and loads; it never interprets.
+//! that later versions can judge again. This module stores and loads; it never interprets.
 //!
 //! ```text
 //! runs/<time>-<study>/

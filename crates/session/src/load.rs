@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use assay_judge::verdict::wording::count;
-use assay_study::diagnostic::{Diagnostic, Severity, closest};
+use assay_study::diagnostic::{Diagnostic, Severity};
 use assay_study::{
     Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
 };
+use assay_sys::escape::closest;
 use assay_sys::files::{input_text, regular_text};
 
 use crate::code::Code;

@@ -6,10 +6,8 @@
 mod json;
 mod location;
 mod model;
-
 mod text;
 
-pub use assay_sys::escape::closest;
 pub use json::{Diagnostics, Located, LocatedLabel, document};
 pub use location::Position;
 pub use model::{Diagnostic, Label, Severity};

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::diagnostic::{Diagnostic, closest};
+use crate::diagnostic::Diagnostic;
+use assay_sys::escape::closest;
 use toml::de::DeValue;
 
 use crate::code;

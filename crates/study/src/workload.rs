@@ -1,6 +1,6 @@
 //! Tools that run as workloads: their command lines, and how their output becomes metrics.
 //!
-//! Pure throughout: this crate writes no file and starts no process; the runner does. `registry`
+//! Pure throughout: this module writes no file and starts no process; the runner does. `registry`
 //! lists the kinds; fio, with its job files, has a module of its own.
 
 pub mod amounts;

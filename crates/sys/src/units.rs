@@ -1,7 +1,7 @@
 //! Quantities as people and the kernel write them: bytes, durations, percentages, lists of ids,
 //! choices of CPUs and memory policies.
 //!
-//! This crate does only parsing and arithmetic and opens no file. Every type prints in a form that
+//! This module does only parsing and arithmetic and opens no file. Every type prints in a form that
 //! parses to the same value.
 
 mod bytes;

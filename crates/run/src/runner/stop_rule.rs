@@ -1,4 +1,4 @@
-//! The interface of rules that end trials early, and of looks at running repeats. This crate knows no statistics: it
+//! The interface of rules that end trials early, and of looks at running repeats. This module knows no statistics: it
 //! passes what was recorded so far to the rule, which is `judge::stop`, called by `look_taker.rs` of `session`.
 
 use std::path::Path;

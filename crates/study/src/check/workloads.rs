@@ -1,7 +1,8 @@
 //! Workloads: their options, of fio and of the kinds of the registry, preparations, and delayed starts.
 
-use crate::diagnostic::{Diagnostic, closest};
+use crate::diagnostic::Diagnostic;
 use crate::workload::{Kind, Meaning, PLACEHOLDERS, Program, kind};
+use assay_sys::escape::closest;
 use assay_sys::units::Bytes;
 
 use super::{Check, Complaint, whole};

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::diagnostic::{Diagnostic, closest};
+use crate::diagnostic::Diagnostic;
 use crate::workload::{COMMAND, FIO, Metric, NAMES, PLACEHOLDERS, Source};
+use assay_sys::escape::closest;
 use assay_sys::units::parse_duration;
 
 use crate::reader::{At, Reader};

@@ -13,7 +13,7 @@ pub struct Error {
     pub operation: &'static str,
     /// What it was applied to.
     pub path: PathBuf,
-    /// The system error, or the reason for which this crate refused.
+    /// The system error, or the reason for which this module refused.
     pub cause: io::Error,
     /// What to do about it.
     pub hint: Option<String>,

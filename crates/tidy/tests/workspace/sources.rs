@@ -108,8 +108,8 @@ fn only_kernel_opens_files_of_the_kernel() {
     }
 }
 
-/// Only the crate `files` creates, replaces or removes files, and it works from descriptors; kernel files
-/// below a `Root` belong to the crate `kernel`. The load generators are independent programs that write to
+/// Only `sys::files` creates, replaces or removes files, and it works from descriptors; kernel files
+/// below a `Root` belong to `sys::kernel`. The load generators are independent programs that write to
 /// the paths given to them; the bench and shared test code are not part of the program.
 #[test]
 fn only_files_creates_replaces_and_removes_files() {
@@ -147,7 +147,7 @@ fn only_files_creates_replaces_and_removes_files() {
         }
         let allowed = |call: &str| opens && ["OpenOptions", "mknodat"].contains(&call);
         for call in CALLS.iter().filter(|call| !allowed(call)) {
-            assert!(!line.contains(call), "{}: {line}\nuse the crate files", shown(path));
+            assert!(!line.contains(call), "{}: {line}\nuse sys::files", shown(path));
         }
         assert!(!(opens && line.contains(".create(true)")), "{}: {line}", shown(path));
     }
