@@ -1,5 +1,6 @@
 //! docs/reference/audit-rules.md, from the table.
 
+use assay_sys::escape::markdown_cell;
 use std::fmt::Write;
 
 use crate::finding::Class;
@@ -11,7 +12,6 @@ pub fn reference() -> String {
     let mut page = String::from(
         "# Rules of `assay audit`\n\n`assay explain CODE` prints when a rule fires, and its source.\n",
     );
-    let cell = |text: &str| text.replace('|', "\\|");
     for (word, class, heading) in Class::ALL {
         let _ = writeln!(
             page,
@@ -22,9 +22,9 @@ pub fn reference() -> String {
                 page,
                 "| `{}` | {} | {} | {} |",
                 rule.code,
-                cell(rule.meaning),
-                cell(rule.versions),
-                cell(rule.remedy)
+                markdown_cell(rule.meaning),
+                markdown_cell(rule.versions),
+                markdown_cell(rule.remedy)
             );
         }
     }

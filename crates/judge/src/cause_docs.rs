@@ -2,6 +2,7 @@
 //! docs/reference/causes.md lists it. Suspected causes have their entries in their own files
 //! (`causes/`); those that are proven are in `causes/proven.rs`.
 
+use assay_sys::escape::markdown_cell;
 use std::fmt::Write as _;
 
 use crate::causes::{CauseEntry, FoundBy, catalogue};
@@ -57,14 +58,13 @@ pub fn causes_page() -> String {
          recorded; `assay explain RUN`\ntests it by changing one thing at a time.\n\n| cause | found | what happens | remedy |\n|---|---|---|---|\n",
     );
     for entry in catalogue() {
-        let cell = |text: &str| text.replace('|', "\\|");
         let _ = writeln!(
             page,
             "| `{}` | {} | {} | {} |",
             entry.code,
             found(entry.found_by),
-            cell(entry.what),
-            cell(entry.remedy)
+            markdown_cell(entry.what),
+            markdown_cell(entry.remedy)
         );
     }
     page

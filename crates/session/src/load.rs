@@ -8,7 +8,7 @@ use assay_study::diagnostic::{Diagnostic, Severity};
 use assay_study::{
     Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
 };
-use assay_sys::escape::closest;
+use assay_sys::closest;
 use assay_sys::files::{input_text, regular_text};
 
 use crate::code::Code;

@@ -1,5 +1,6 @@
 //! docs/reference/sources-of-statements.md: what each statement about the kernel rests on. A test makes it, and refuses one without a source.
 
+use assay_sys::escape::markdown_cell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -47,7 +48,7 @@ fn page() -> String {
         let _ = writeln!(page, "\n## {heading}\n\n{head}");
         for (code, source, shown) in statements {
             let shown = if is_shown { format!(" {shown} |") } else { String::new() };
-            let _ = writeln!(page, "| {code} | {} |{shown}", source.replace('|', "\\|"));
+            let _ = writeln!(page, "| {code} | {} |{shown}", markdown_cell(&source));
         }
     }
     page

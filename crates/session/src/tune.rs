@@ -12,7 +12,7 @@ use assay_record::run_folder::{Run, RunFolder};
 use assay_run::runner::{Finished, Request};
 use assay_study::plan::{Scope, Setting, check_keep};
 use assay_study::{Bindings, Study, combinations, rewrite, shipped_file};
-use assay_sys::escape::closest;
+use assay_sys::closest;
 use assay_sys::escape::shell_word;
 use assay_sys::files::{create_new, input_text};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
-use assay_sys::escape::closest;
+use assay_sys::closest;
 use toml::de::DeValue;
 
 use crate::code;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::diagnostic::Diagnostic;
-use assay_sys::escape::closest;
+use assay_sys::closest;
 use assay_sys::units::parse_duration;
 use toml::de::DeValue;
 

@@ -3,10 +3,6 @@
 //! Names of groups, processes and units, output of workloads, and everything in a run folder may
 //! have been chosen by an attacker.
 
-mod closest;
-
-pub use closest::closest;
-
 pub mod page;
 mod script;
 mod table;
@@ -38,6 +34,12 @@ pub fn html(text: &str) -> String {
 #[must_use]
 pub fn xml(text: &str) -> String {
     html(&terminal(text)).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+/// Escapes text for a cell of a table in Markdown.
+#[must_use]
+pub fn markdown_cell(text: &str) -> String {
+    text.replace('|', "\\|")
 }
 
 /// The beginning of a text of unknown length: whole characters in at most so many bytes.

@@ -8,7 +8,7 @@
 mod reference;
 mod table;
 
-use assay_sys::escape::closest;
+use assay_sys::closest;
 
 use crate::knob::kernel_version::KernelVersion;
 use crate::knob::range::ValueRange;

@@ -1,5 +1,6 @@
 //! docs/reference/knobs.md, generated from the table.
 
+use assay_sys::escape::markdown_cell;
 use std::fmt::Write;
 
 use crate::knob::entry::{Counterpart, Knob, Role};
@@ -126,7 +127,7 @@ fn kind(knob: &Knob, file: &File) -> String {
 fn values(knob: &Knob) -> String {
     match knob.role {
         Role::Reading => "-".to_owned(),
-        _ => knob.range.to_string().replace('|', "\\|"),
+        _ => markdown_cell(&knob.range.to_string()),
     }
 }
 
@@ -168,7 +169,7 @@ fn remarks(knob: &Knob, file: &File) -> String {
     if let Counterpart::Means(how) = knob.counterpart {
         parts.push(how.to_owned());
     }
-    parts.join("; ").replace('|', "\\|")
+    markdown_cell(&parts.join("; "))
 }
 
 /// Side conditions, each once with its files.

@@ -20,7 +20,7 @@ mod resources;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use assay_sys::escape::closest;
+use assay_sys::closest;
 
 use crate::knob::entry::{Knob, Role, Unit};
 use crate::knob::range::ValueRange;

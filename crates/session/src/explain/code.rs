@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_audit::KNOWN;
 use assay_cause::PERMUTE;
 use assay_judge::{catalogue, cause_entry, cause_text};
-use assay_sys::escape::closest;
+use assay_sys::closest;
 
 use crate::error::Error;
 

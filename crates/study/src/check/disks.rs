@@ -1,6 +1,6 @@
 //! Sizes, partitions and schedulers of disks.
 
-use assay_sys::escape::closest;
+use assay_sys::closest;
 use assay_sys::units::Bytes;
 
 use super::{Check, Complaint};

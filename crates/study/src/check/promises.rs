@@ -4,7 +4,7 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use assay_host::knob::Unit;
 use assay_record::terms::{PROGRESS, PlacementMeasure, RelationKind, Side};
-use assay_sys::escape::closest;
+use assay_sys::closest;
 
 use super::measures::{is_metric, known_group, known_measure};
 use super::{Check, Complaint};

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use assay_host::knob::{HostSetting, host_setting};
-use assay_sys::escape::closest;
+use assay_sys::closest;
 
 use super::{Check, Complaint, template_of, when};
 use crate::reader::{Mentions, Spans};

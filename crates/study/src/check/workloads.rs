@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::workload::{Kind, Meaning, PLACEHOLDERS, Program, kind};
-use assay_sys::escape::closest;
+use assay_sys::closest;
 use assay_sys::units::Bytes;
 
 use super::{Check, Complaint, whole};

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 use crate::workload::{COMMAND, FIO, Metric, NAMES, PLACEHOLDERS, Source};
-use assay_sys::escape::closest;
+use assay_sys::closest;
 use assay_sys::units::parse_duration;
 
 use crate::reader::{At, Reader};
