@@ -139,8 +139,6 @@ pub struct PlaceWait {
     /// Requests which this group had in the pool when a wait began that lasted 20 us and more outside of a full pool,
     /// weighted by that time.
     pub held_mean: Option<f64>,
-    /// The highest such number.
-    pub held_max: u64,
     /// By length.
     pub lengths: Waits,
 }

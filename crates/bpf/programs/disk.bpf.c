@@ -89,7 +89,7 @@ struct group {
 	__u64 requests, bytes, merged, requeued;
 	__u64 pool_full; /* of the time in PLACE: all places were taken */
 	__u64 limited; /* the rest of it, of waits that a full pool does not explain, nor the work of allocation */
-	__u64 held, held_max; /* places held at the beginning of these x length of the rest, in ns */
+	__u64 held; /* places held at the beginning of these x length of the rest, in ns */
 	__u64 unknown_places, unknown_completions, issued;
 	__u64 whole; /* start to completion, as /proc/diskstats has it */
 	__u64 allocated, allocated_since; /* how many now; sum of the times since when, and of what is over */
@@ -543,8 +543,6 @@ INLINE void got_place(struct settings *s, __u32 number, struct bio *bio, __u64 n
 			__u64 held = a->held > 0 ? a->held : 0;
 			ADD(g->limited, waited - full);
 			ADD(g->held, held * (waited - full));
-			if (held > g->held_max)
-				g->held_max = held;
 		}
 	} else {
 		ADD(g->unknown_places, 1);

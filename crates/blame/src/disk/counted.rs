@@ -10,7 +10,7 @@ const CPUS: usize = 256;
 const CHUNK: usize = 16;
 
 /// Words of `struct group` before `time`.
-const GROUP_HEAD: usize = 19;
+const GROUP_HEAD: usize = 18;
 const GROUP: usize = GROUP_HEAD + STAGES + STAGES * BUCKETS;
 
 /// Offset in `struct disk`, in bytes.
@@ -99,7 +99,6 @@ pub struct GroupCounted {
     pub pool_full: u64,
     pub limited: u64,
     pub held: u64,
-    pub held_max: u64,
     pub unknown_places: u64,
     pub unknown_completions: u64,
     pub issued: u64,
@@ -229,13 +228,11 @@ fn group(
     until: u64,
 ) -> (GroupCounted, u64) {
     let mut words = vec![0_u64; GROUP];
-    let mut held_max = 0;
     for shard in 0..SHARDS {
         let at = layout.group(shard, disk, one);
         for (sum, word) in words.iter_mut().zip(memory.words(at, GROUP)) {
             *sum = sum.wrapping_add(word);
         }
-        held_max = held_max.max(memory.word(at + 7 * 8));
     }
     // A sum over what began less what is over; what is not over lasts until the end.
     let until_now = |ended: u64, count: u64, since: u64| {
@@ -255,18 +252,17 @@ fn group(
         pool_full: words[4],
         limited: words[5],
         held: words[6],
-        held_max,
-        unknown_places: words[8],
-        unknown_completions: words[9],
-        issued: words[10],
-        whole: words[11],
-        allocated: until_now(0, words[12], words[13]),
-        queued: until_now(time[2], words[14], words[15]),
-        in_device: until_now(time[3], words[16], words[17]),
+        unknown_places: words[7],
+        unknown_completions: words[8],
+        issued: words[9],
+        whole: words[10],
+        allocated: until_now(0, words[11], words[12]),
+        queued: until_now(time[2], words[13], words[14]),
+        in_device: until_now(time[3], words[15], words[16]),
         time,
         lengths,
     };
-    (group, words[18])
+    (group, words[17])
 }
 
 impl DiskCost {
@@ -318,9 +314,9 @@ mod tests {
         memory[layout.member_classes()] = 1;
         memory[layout.member_classes() + 4] = 6;
         // The member 0 has inserted a request at 700, when the clock of 1 was at 100.
-        put(&mut memory, in_group(1, 0, 14), 1);
-        put(&mut memory, in_group(1, 0, 15), 700);
-        put(&mut memory, in_group(1, 0, 18), 1);
+        put(&mut memory, in_group(1, 0, 13), 1);
+        put(&mut memory, in_group(1, 0, 14), 700);
+        put(&mut memory, in_group(1, 0, 17), 1);
         put(&mut memory, layout.charged() + 8, (100_u64 << FRACTION).wrapping_neg());
         let counted = DiskCounted::parse(&memory, 0, (0, 1_500), 10).unwrap();
         let queued = &counted.members[0];
@@ -349,23 +345,21 @@ mod tests {
         let mut memory = zeros(Layout::FEW);
         put(&mut memory, in_group(0, 3, 0), 5);
         put(&mut memory, in_group(3, 3, 0), 6);
-        put(&mut memory, in_group(0, 3, 7), 9);
-        put(&mut memory, in_group(2, 3, 7), 4);
         memory[44] = 10; // all places of the pool are taken
         memory[52] = 3; // requests whose end was not shown
         let counted = DiskCounted::parse(&memory, 0, (100, 1_100), 10).unwrap();
         assert_eq!(counted.unseen, 3);
-        assert_eq!((counted.members[3].group.requests, counted.members[3].group.held_max), (11, 9));
+        assert_eq!(counted.members[3].group.requests, 11);
         assert_eq!((counted.idle, counted.full), (1_000, 1_000));
     }
 
     #[test]
     fn a_place_taken_on_one_cpu_and_freed_on_another_sums_up() {
         let mut memory = zeros(Layout::FEW);
-        put(&mut memory, in_group(0, 0, 12), 1);
-        put(&mut memory, in_group(0, 0, 13), 700);
-        put(&mut memory, in_group(1, 0, 12), u64::MAX);
-        put(&mut memory, in_group(1, 0, 13), 900_u64.wrapping_neg());
+        put(&mut memory, in_group(0, 0, 11), 1);
+        put(&mut memory, in_group(0, 0, 12), 700);
+        put(&mut memory, in_group(1, 0, 11), u64::MAX);
+        put(&mut memory, in_group(1, 0, 12), 900_u64.wrapping_neg());
         let counted = DiskCounted::parse(&memory, 0, (0, 5_000), 10).unwrap();
         assert_eq!(counted.members[0].group.allocated, 200);
     }

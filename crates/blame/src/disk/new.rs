@@ -187,7 +187,6 @@ fn place(window: &DiskWindow, member: &MemberCounted) -> PlaceWait {
         own_cap_ns,
         other_ns: rest - own_cap_ns,
         held_mean: (sums.limited > 0).then(|| sums.held as f64 / sums.limited as f64),
-        held_max: sums.held_max,
         lengths: Waits::from_counts(&sums.lengths[0]),
     }
 }

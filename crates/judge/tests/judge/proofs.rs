@@ -60,7 +60,6 @@ fn disk_group(name: &str, share: f64) -> DiskGroup {
             own_cap_ns: 0,
             other_ns: 0,
             held_mean: None,
-            held_max: 0,
             lengths: lengths(),
         },
         plugged: stage(0.0),

@@ -42,7 +42,7 @@ fn requests(group: &str, place: u64, device: u64, served: &[(Option<&str>, u64)]
     json!({
         "group": group, "watched": true, "requests": 1, "bytes": 1, "merged": 0, "requeued": 0,
         "place": {"ns": place, "pool_full_ns": place, "own_cap_ns": 0, "other_ns": 0, "held_mean": null,
-            "held_max": 0, "lengths": lengths},
+            "lengths": lengths},
         "plugged": stage(0), "scheduler": stage(0), "device": stage(device),
         "served": served.collect::<Vec<_>>(),
         "mean_allocated": 0.0, "mean_queued": 0.0, "mean_in_device": 0.0,
