@@ -64,6 +64,11 @@ pub(crate) enum Command {
     ///
     /// The waiting of its threads for a CPU, by who had the CPU meanwhile.
     Blame(command::blame::BlameArguments),
+    /// Prove the limits of a running group
+    ///
+    /// Whether memory.max kills, pids.max refuses, cpu.max throttles, cpu.weight divides, cpuset.cpus binds and io.max
+    /// caps reads, each tried on a copy beside the group.
+    Probe(command::probe::ProbeArguments),
     /// List the groups of every hierarchy and what they use
     Groups(command::groups::GroupsArguments),
     /// Restore the host after a killed run

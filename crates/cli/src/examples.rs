@@ -110,6 +110,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "probe",
+        &[
+            ("assay probe --container web", "do its limits act?"),
+            ("assay probe --unit nginx.service --only memory,pids --junit out.xml", "as a test"),
+        ],
+    ),
+    (
         "groups",
         &[
             ("assay groups /system.slice", "the groups below one, with their use"),

@@ -62,6 +62,7 @@ fn run(command: &Command) -> ExitCode {
         Command::Sample(arguments) => end(command::sample::run(arguments)),
         Command::Audit(arguments) => end(command::audit::run(arguments)),
         Command::Blame(arguments) => end(command::blame::run(arguments)),
+        Command::Probe(arguments) => end(command::probe::run(arguments)),
         Command::Groups(arguments) => end(command::groups::run(arguments)),
         Command::Restore(arguments) => end(command::restore::run(arguments)),
         Command::Fleet(command) => end(command::fleet::run(command)),

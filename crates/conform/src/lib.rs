@@ -28,5 +28,7 @@ pub use fixture::Fixture;
 pub use ktap::ktap;
 pub use merge::merge;
 pub use outcome::{Outcome, Stop, Verdict};
-pub use run::{Finished, Request, run};
+pub use run::{Finished, Request, Watchdog, run};
+pub use running::Running;
 pub use table::{list, progress, table};
+pub use windows::{Interval, Window};

@@ -1,5 +1,5 @@
-//! Small processes that cases put into their groups: this program itself, started as `assay probe
-//! NAME [KEY=VALUE..]`, a command that `--help` does not show. `echo` sleeps, and repeats each line that it reads.
+//! Small processes that cases put into their groups: this program itself, started as `assay
+//! probe-process NAME [KEY=VALUE..]`, a command that `--help` does not show. `echo` sleeps, and repeats each line that it reads.
 //!
 //! A probe prints `ready` once it is, then one line per event, and reads commands from its standard
 //! input. It dies with its parent, and by itself after a minute (times `patience`), so that nothing
@@ -22,6 +22,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use assay_sys::kernel::{Error, affinity, process};
+
+/// The command of this program that is a probe.
+pub const COMMAND: &str = "probe-process";
 
 /// Maximum lifetime of a probe, before `patience`.
 const LIFE: Duration = Duration::from_secs(60);

@@ -229,21 +229,22 @@ impl Limits {
 /// A thread that kills all processes below a case's groups when the case takes too long. The case
 /// then finds its probes ended, and ends itself.
 #[derive(Debug)]
-pub(crate) struct Watchdog {
+pub struct Watchdog {
     done: Sender<()>,
     thread: JoinHandle<bool>,
 }
 
 impl Watchdog {
     /// Watches these group directories for at most `limit`.
-    pub(crate) fn start(root: &Root, tops: &[PathBuf], limit: Duration) -> Self {
+    pub fn start(root: &Root, tops: &[PathBuf], limit: Duration) -> Self {
         let (done, stopped) = channel();
         let (root, tops) = (root.clone(), tops.to_vec());
         Self { done, thread: std::thread::spawn(move || watch(&root, &tops, limit, &stopped)) }
     }
 
     /// Stops watching; returns whether the case had to be killed.
-    pub(crate) fn stop(self) -> bool {
+    #[must_use]
+    pub fn stop(self) -> bool {
         drop(self.done);
         self.thread.join().unwrap_or(false)
     }

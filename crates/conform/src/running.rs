@@ -21,15 +21,11 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts `program probe WORDS..` inside the groups and waits for its first line, `ready`.
-    pub(crate) fn start(
-        program: &Path,
-        words: &[String],
-        membership: &Membership,
-    ) -> Result<Self, Error> {
+    /// Starts a probe of `program` inside the groups and waits for its first line, `ready`.
+    pub fn start(program: &Path, words: &[String], membership: &Membership) -> Result<Self, Error> {
         let mut command = Command::new(program);
         command
-            .arg("probe")
+            .arg(crate::probe::COMMAND)
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

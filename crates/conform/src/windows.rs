@@ -64,7 +64,7 @@ pub(crate) fn of_counts(grew: &[f64]) -> Vec<Window> {
 
 /// A mean and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Interval {
+pub struct Interval {
     /// Lower end.
     pub low: f64,
     /// The mean.
@@ -82,7 +82,7 @@ impl Interval {
     /// opposite directions in neighbouring windows, so the interval is conservative. Infinitely
     /// wide for fewer than two values.
     #[must_use]
-    pub(crate) fn of_mean(values: &[f64]) -> Self {
+    pub fn of_mean(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count.max(1.0);
         if values.len() < 2 {

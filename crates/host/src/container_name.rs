@@ -12,6 +12,7 @@ use crate::facts::owner::{Claimant, Container, Owner, Pod, Runtime};
 use assay_sys::kernel::Root;
 use assay_sys::kernel::parse::keyed;
 use serde::Deserialize;
+use serde_json::Value;
 
 use folders::Folders;
 
@@ -187,17 +188,36 @@ impl<'r> Names<'r> {
     }
 
     fn containerd(&self, id: &str, key: &str) -> Option<String> {
-        let all = || {
+        self.namespaces().iter().find_map(|(top, namespace)| {
+            self.bundle(top, Path::new(namespace).join(id).to_str()?)?.name(key)
+        })
+    }
+
+    fn namespaces(&self) -> &[(&'static str, OsString)] {
+        self.namespaces.get_or_init(|| {
             let of = |top| self.folders.names_in(top).into_iter().map(move |name| (top, name));
             CONTAINERD.into_iter().flat_map(of).collect()
-        };
-        self.namespaces.get_or_init(all).iter().find_map(|(top, namespace)| {
-            self.bundle(top, Path::new(namespace).join(id).to_str()?)?.name(key)
         })
     }
 
     fn bundle(&self, top: &str, folder: &str) -> Option<Bundle> {
         self.folders.document(top, folder, "config.json", LIMIT)
+    }
+
+    /// What the runtime was asked for: the file of the container's OCI bundle (`config.json`), and its content.
+    pub(crate) fn bundle_of(&self, id: &str) -> Option<(String, Value)> {
+        let stored = STORAGE.into_iter().flat_map(of_drivers).find_map(|top| {
+            let bundle =
+                self.folders.document(&top, &format!("{id}/userdata"), "config.json", LIMIT)?;
+            Some((format!("{top}/{id}/userdata/config.json"), bundle))
+        });
+        stored.or_else(|| {
+            self.namespaces().iter().find_map(|(top, namespace)| {
+                let folder = Path::new(namespace).join(id);
+                let bundle = self.folders.document(top, folder.to_str()?, "config.json", LIMIT)?;
+                Some((format!("{top}/{}/config.json", folder.display()), bundle))
+            })
+        })
     }
 
     fn name_pod(&self, pod: Pod) -> Pod {

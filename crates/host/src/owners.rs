@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::facts::owner::{Claimant, Delegated, Owner, claimant, owner_in};
 use assay_sys::kernel::{Access, Root};
+use serde_json::Value;
 
 use crate::container_name::Names;
 
@@ -43,6 +44,12 @@ impl<'r> Owners<'r> {
     #[must_use]
     pub fn named(&self, owner: Owner) -> Owner {
         self.names.name(owner)
+    }
+
+    /// What the runtime of a container was asked for: the file of its OCI bundle (`config.json`), and its content.
+    #[must_use]
+    pub fn bundle(&self, container: &str) -> Option<(String, Value)> {
+        self.names.bundle_of(container)
     }
 
     /// Files of names that are there and were not read, with the reason.

@@ -88,6 +88,18 @@ pub fn blame_with_disks(
     Ok((answer, disks::finish(disks)))
 }
 
+/// The group of a target, below the mount of the controller `cpu`.
+///
+/// # Errors
+/// There is no such group or process.
+pub fn group_of(context: &Context, target: &BlameTarget) -> Result<String, Error> {
+    let (_, hierarchy) = host(context)?;
+    match resolve(&context.root, &hierarchy, target)? {
+        Watched::Group(path) => Ok(path),
+        Watched::Process(id) => group_of_process(&context.root, &hierarchy, id),
+    }
+}
+
 /// Finds what a target names.
 fn resolve(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Result<Watched, Error> {
     let (by, name) = match target {

@@ -60,7 +60,7 @@ pub use audit::{
 pub use before_run::Needs;
 pub use blame::{
     BlameTarget, BlamedCommand, CommandOptions, Effect, GroupFile, HoldBy, Proof, ProveOptions,
-    Proven, Turn, blame, blame_command, blame_with_disks, proof_text, prove,
+    Proven, Turn, blame, blame_command, blame_with_disks, group_of, proof_text, prove,
 };
 pub use code::{Code, FailOn};
 pub use compare::{

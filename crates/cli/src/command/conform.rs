@@ -85,14 +85,14 @@ fn conclude(finished: &Finished) -> Result<Code, Error> {
     Ok(conform_code(&finished.document))
 }
 
-/// The arguments of the internal command `assay probe`, if it is called. Only cases use it. It bypasses
+/// The arguments of the internal command `assay probe-process`, if it is called. Only cases and proofs use it. It bypasses
 /// clap, because all work before a probe is ready counts in the group whose use is judged.
 pub(crate) fn probe_words() -> Option<Vec<String>> {
     let mut words = std::env::args().skip(1);
-    (words.next()? == "probe").then(|| words.collect())
+    (words.next()? == assay_conform::probe::COMMAND).then(|| words.collect())
 }
 
-/// Runs as a probe. Its parent is a case, which reads its output.
+/// Runs as a probe. Its parent is a case or a proof, which reads its output.
 pub(crate) fn probe(words: &[String]) -> Result<Code, Error> {
     let ran = assay_conform::probe::run(words, &mut std::io::stdout());
     ran.map(|()| Code::Kept).map_err(Error::usage)

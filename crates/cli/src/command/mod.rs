@@ -16,6 +16,7 @@ pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod man;
 pub(crate) mod passport;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;

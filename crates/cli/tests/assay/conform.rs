@@ -232,7 +232,7 @@ fn documents_merge_into_one_page_and_other_files_are_refused() {
 #[test]
 fn probes_are_hidden_and_refuse_unknown_arguments() {
     let bench = Bench::aside();
-    assert!(!bench.assay(["--help"]).stdout.contains("probe"));
-    bench.assay(["probe", "dance"]).assert_code(2);
-    bench.assay(["probe", "spin", "threads=many"]).assert_code(2);
+    assert!(!bench.assay(["--help"]).stdout.contains("probe-process"));
+    bench.assay(["probe-process", "dance"]).assert_code(2);
+    bench.assay(["probe-process", "spin", "threads=many"]).assert_code(2);
 }

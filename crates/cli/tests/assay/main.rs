@@ -48,6 +48,7 @@ mod overridden;
 mod own_device;
 mod passport;
 mod place;
+mod probe;
 mod protection;
 mod prove;
 mod published;

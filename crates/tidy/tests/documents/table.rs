@@ -26,7 +26,7 @@ const fn document(name: &'static str, root: &'static str, from: &'static str) ->
     Document { name, root, from }
 }
 
-pub(crate) const DOCUMENTS: [Document; 35] = [
+pub(crate) const DOCUMENTS: [Document; 36] = [
     document("audit", "audit::Audit", "`assay audit --json`"),
     document("audit-contended", "cli::Watched", "`assay audit --for 60s --json`"),
     document("audit-drift", "audit::Drift", "`assay audit --baseline FILE --json`"),
@@ -62,6 +62,7 @@ pub(crate) const DOCUMENTS: [Document; 35] = [
     document("manifest", "record::Manifest", "manifest.json of a run folder"),
     document("passport", "judge::Passport", "`assay passport --json`, passport.json"),
     document("plan", "session::PlanDocument", "`assay check --json`, `run --dry-run --json`"),
+    document("probe", "probe::Document", "`assay probe --json`"),
     document("report", "cli::Written", "`assay report RUN --json`"),
     document("restore", "cli::Restored", "`assay restore --json`"),
     document("sample", "report::RecordingDocument", "`assay sample --json`, summary.json"),

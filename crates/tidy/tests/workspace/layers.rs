@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::tree::root;
 
 /// The crates from the lowest layer up. A crate may only use those that precede it in this list.
-const LAYERS: [&str; 22] = [
+const LAYERS: [&str; 23] = [
     "sys",
     "fuzzer",
     "stats",
@@ -22,6 +22,7 @@ const LAYERS: [&str; 22] = [
     "report",
     "run",
     "conform",
+    "probe",
     "lab",
     "fleet",
     "session",

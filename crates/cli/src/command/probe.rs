@@ -1,0 +1,158 @@
+//! `assay probe`
+
+use std::path::PathBuf;
+
+use assay_host::gather;
+use assay_probe::{Document, Finished, Limit, Request, Verdict};
+use assay_session::{BlameTarget, Code, Error, group_of};
+use assay_sys::escape::page::Page;
+use assay_sys::kernel::signal;
+use clap::Args;
+
+use crate::destination::Destination;
+use crate::observer::this_host;
+use crate::output;
+use crate::parsers::one_of;
+
+/// Arguments of `assay probe`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each limit is tried on a group of ours beside the one that has it, with the same setting scaled down, and on a twin \
+without. Nothing enters the group, and none of its processes is touched; it shares the CPUs, disks and limits above it \
+with probes of at most 4 s each. Needs root. Exit code 1: a limit is not enforced.")]
+pub(crate) struct ProbeArguments {
+    /// Group to probe; a path below the mount of the controller `cpu`
+    #[arg(value_name = "GROUP", conflicts_with_all = ["pid", "unit", "container", "pod"])]
+    group: Option<String>,
+    /// Probe the groups of this process
+    #[arg(long, value_name = "PID", conflicts_with_all = ["unit", "container", "pod"])]
+    pid: Option<u32>,
+    /// Probe the group of this systemd unit, e.g. nginx.service
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["container", "pod"])]
+    unit: Option<String>,
+    /// Probe the group of this container or machine, by its name or the beginning of its id
+    #[arg(long, value_name = "NAME", conflicts_with = "pod")]
+    container: Option<String>,
+    /// Probe the group of this Kubernetes pod, by its uid or name
+    #[arg(long, value_name = "NAME")]
+    pod: Option<String>,
+    /// Only limits of these controllers: memory, pids, cpu, cpuset, io
+    #[arg(long, value_name = "CONTROLLER", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Say what the probes may use, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Write the answers as JUnit XML to this file; `-` for stdout instead of the table
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    junit: Option<PathBuf>,
+    /// The mildest verdict that fails the command
+    #[arg(long, value_name = "VERDICT", default_value = "not-enforced", value_parser = one_of(&FailOn::ALL))]
+    fail_on: FailOn,
+    /// Print the answers as JSON
+    #[arg(long, conflicts_with = "dry_run")]
+    json: bool,
+}
+
+/// Which verdicts fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailOn {
+    Never,
+    NotEnforced,
+    NotProvable,
+}
+
+impl FailOn {
+    const ALL: [(&'static str, Self, &'static str); 3] = [
+        ("never", Self::Never, "None"),
+        ("not-enforced", Self::NotEnforced, "A limit that is not enforced"),
+        ("not-provable", Self::NotProvable, "A limit that is not enforced, or cannot be proven"),
+    ];
+}
+
+/// Probes the limits of a running group.
+pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
+    let (name, target) = target(arguments)?;
+    let limits = limits(&arguments.only)?;
+    let context = this_host();
+    let facts = gather(&context.root).map_err(Error::host)?;
+    let group = group_of(&context, &target)?;
+    if arguments.dry_run {
+        let is_v2 = facts.cgroup.is_on_v2("cpu");
+        show(&assay_probe::plan(&name, &group, &limits, is_v2));
+        return Ok(Code::Kept);
+    }
+    if let Some(why) = facts.root.reason() {
+        return Err(Error::host(format!("only root can make groups beside others: {why}")));
+    }
+    let has_stdout = arguments.junit.as_deref().is_some_and(|path| path == "-");
+    let junit = arguments.junit.as_deref().map(Destination::open).transpose()?;
+    let program = std::env::current_exe()
+        .map_err(|cause| Error::host(format!("cannot find this program's file: {cause}")))?;
+    let request =
+        Request::new(&context.root, facts, (&name, &group), limits, (context.state_dir, program));
+    signal::note_interruptions();
+    let finished = assay_probe::run(&request, &context.root, &mut |limit| {
+        output::message(&format!("assay: trying {} on a copy", limit.controller()));
+    })
+    .map_err(Error::host)?;
+    if let Some(file) = junit {
+        file.write_text(&assay_probe::junit(&finished.document))?;
+    }
+    if arguments.json {
+        output::json(&finished.document)?;
+    } else if !has_stdout {
+        show(&assay_probe::page(&finished.document));
+    }
+    Ok(conclude(&finished, arguments.fail_on))
+}
+
+fn show(page: &Page) {
+    output::data_painted(|color| page.text(output::width(), color));
+}
+
+fn target(arguments: &ProbeArguments) -> Result<(String, BlameTarget), Error> {
+    let ProbeArguments { group, pid, unit, container, pod, .. } = arguments;
+    let named = |kind: &str, name: &Option<String>, of: fn(String) -> BlameTarget| {
+        name.clone().map(|name| (format!("{kind} {name}"), of(name)))
+    };
+    named("group", group, BlameTarget::Group)
+        .or_else(|| pid.map(|pid| (format!("process {pid}"), BlameTarget::Process(pid))))
+        .or_else(|| named("unit", unit, BlameTarget::Unit))
+        .or_else(|| named("container", container, BlameTarget::Container))
+        .or_else(|| named("pod", pod, BlameTarget::Pod))
+        .ok_or_else(|| {
+            let hint = "give one of GROUP, --pid PID, --unit NAME, --container NAME, --pod NAME";
+            Error::usage(format!("no target given\n  hint: {hint}"))
+        })
+}
+
+fn limits(only: &[String]) -> Result<Vec<Limit>, Error> {
+    let known: Vec<&str> = Limit::ALL.map(Limit::controller).to_vec();
+    if let Some(unknown) = only.iter().find(|name| !known.contains(&name.as_str())) {
+        let hint = "memory, pids, cpu, cpuset and io have limits that can be probed";
+        return Err(Error::usage(format!("--only {unknown}: no such controller\n  hint: {hint}")));
+    }
+    let is_wanted =
+        |limit: &Limit| only.is_empty() || only.iter().any(|name| name == limit.controller());
+    Ok(Limit::ALL.into_iter().filter(is_wanted).collect())
+}
+
+fn conclude(finished: &Finished, fail_on: FailOn) -> Code {
+    for error in &finished.not_restored {
+        output::error(&format!("not restored: {error}"));
+    }
+    if !finished.document.restored {
+        return Code::RestoreIncomplete;
+    }
+    if let Some(name) = finished.interrupted {
+        output::message(&format!("interrupted by {name}, and restored"));
+        return Code::Interrupted;
+    }
+    let has = |document: &Document, verdict| document.count(verdict) > 0;
+    match fail_on {
+        FailOn::Never => Code::Kept,
+        _ if has(&finished.document, Verdict::NotEnforced) => Code::Broken,
+        FailOn::NotProvable if has(&finished.document, Verdict::NotProvable) => Code::Undecided,
+        _ => Code::Kept,
+    }
+}

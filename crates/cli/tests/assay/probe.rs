@@ -1,0 +1,237 @@
+//! `assay probe`: limits that act, limits that are lost on the way, and what it leaves.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+
+use assay_host::facts::Hierarchy;
+use assay_host::gather;
+use assay_sys::kernel::Root;
+use assay_test_support::{Need, TestLoop};
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+const CONTROLLERS: [&str; 5] = ["cpu", "memory", "pids", "cpuset", "io"];
+
+/// A group in a group in each hierarchy, and a process in the inner one. Dropping it removes all.
+struct Limited {
+    name: String,
+    is_v2: bool,
+    tops: Vec<PathBuf>,
+    sleeper: Child,
+}
+
+impl Limited {
+    fn new(name: &str) -> Self {
+        let name = format!("assay-test-probe-{name}-{}", std::process::id());
+        let layout = gather(&Root::real()).unwrap().cgroup;
+        let is_v2 = layout.is_on_v2("memory");
+        let mut tops: Vec<PathBuf> = Vec::new();
+        for controller in CONTROLLERS {
+            let (Hierarchy::V1(mount) | Hierarchy::V2(mount)) =
+                &layout.controllers[controller].hierarchy
+            else {
+                continue;
+            };
+            let top = mount.join(&name);
+            if tops.contains(&top) {
+                continue;
+            }
+            fs::create_dir(&top).unwrap();
+            if is_v2 {
+                let enabled = "+cpu +memory +pids +cpuset +io";
+                fs::write(mount.join("cgroup.subtree_control"), enabled).unwrap();
+                fs::write(top.join("cgroup.subtree_control"), enabled).unwrap();
+            }
+            fs::create_dir(top.join("in")).unwrap();
+            for group in [top.clone(), top.join("in")] {
+                for file in ["cpuset.cpus", "cpuset.mems"]
+                    .map(|file| group.join(file))
+                    .into_iter()
+                    .filter(|_| !is_v2)
+                {
+                    if let Ok(inherited) = fs::read_to_string(mount.join(file.file_name().unwrap()))
+                    {
+                        fs::write(&file, inherited).unwrap();
+                    }
+                }
+            }
+            tops.push(top);
+        }
+        let sleeper = Command::new("sleep").arg("600").spawn().unwrap();
+        let limited = Self { name, is_v2, tops, sleeper };
+        limited.enter("in");
+        limited
+    }
+
+    /// Moves its process to the inner group, or elsewhere below the mount.
+    fn enter(&self, group: &str) {
+        for top in &self.tops {
+            fs::write(top.join(group).join("cgroup.procs"), self.sleeper.id().to_string()).unwrap();
+        }
+    }
+
+    fn set(&self, group: &str, [v1, v2]: [&str; 2], value: &str) {
+        let file = if self.is_v2 { v2 } else { v1 };
+        let paths = self.tops.iter().map(|top| top.join(group).join(file));
+        fs::write(paths.clone().find(|path| path.exists()).unwrap(), value).unwrap();
+    }
+
+    fn inner(&self) -> String {
+        format!("/{}/in", self.name)
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        let _ = self.sleeper.kill();
+        let _ = self.sleeper.wait();
+        for top in &self.tops {
+            for group in [top.join("in"), top.clone()] {
+                let _ = fs::remove_dir(group);
+            }
+        }
+    }
+}
+
+const MEMORY: [&str; 2] = ["memory.limit_in_bytes", "memory.max"];
+const PIDS: [&str; 2] = ["pids.max", "pids.max"];
+
+fn probe(bench: &Bench, group: &str, more: &[&str], code: i32) -> Value {
+    let mut command = bench.program();
+    command.args(["probe", group, "--json"]).args(more);
+    let ended = bench.finish(command);
+    ended.assert_code(code);
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+/// The answer about one of these files.
+fn answer<'d>(document: &'d Value, files: [&str; 2]) -> &'d Value {
+    let answers = document["answers"].as_array().unwrap();
+    let found = answers.iter().find(|one| files.contains(&one["knob"].as_str().unwrap()));
+    found.unwrap_or_else(|| panic!("{document:#}"))
+}
+
+#[test]
+fn limits_act_on_a_copy_and_not_on_its_twin() {
+    let Some(bench) = Bench::with("probe: limits", &CONTROLLERS.map(Need::Controller)) else {
+        return;
+    };
+    let limited = Limited::new("limits");
+    limited.set("in", MEMORY, "104857600");
+    limited.set("in", PIDS, "50");
+    limited.set("in", ["cpuset.cpus", "cpuset.cpus"], "0");
+    limited.set("in", ["cpu.shares", "cpu.weight"], "300");
+    let document = probe(&bench, &limited.inner(), &[], 0);
+    for files in [MEMORY, PIDS, ["cpuset.cpus", "cpuset.cpus"]] {
+        let answer = answer(&document, files);
+        assert_eq!(answer["verdict"], "enforced", "{answer:#}");
+        assert_eq!(
+            answer["measured"].as_array().unwrap().len(),
+            if files[0] == "cpuset.cpus" { 1 } else { 2 },
+            "{answer:#}"
+        );
+    }
+    // Beside other tests a weight may not be provable.
+    assert_ne!(
+        answer(&document, ["cpu.shares", "cpu.weight"])["verdict"],
+        "not-enforced",
+        "{document:#}"
+    );
+    assert_eq!(
+        (&document["restored"], &document["processes"]),
+        (&Value::Bool(true), &Value::from(1))
+    );
+    drop(limited);
+    bench.assert_host_is_as_before("after a probe");
+}
+
+#[test]
+fn a_quota_throttles_a_copy() {
+    let Some(bench) = Bench::with("probe: quota", &CONTROLLERS.map(Need::Controller)) else {
+        return;
+    };
+    let limited = Limited::new("quota");
+    if limited.is_v2 {
+        limited.set("in", ["", "cpu.max"], "150000 100000");
+    } else {
+        limited.set("in", ["cpu.cfs_quota_us", ""], "150000");
+    }
+    let document = probe(&bench, &limited.inner(), &["--only", "cpu"], 0);
+    let quota = answer(&document, ["cpu.cfs_quota_us", "cpu.max"]);
+    assert_ne!(quota["verdict"], "not-enforced", "{quota:#}");
+    assert!(quota["met"].as_str().unwrap().ends_with("periods throttled"), "{quota:#}");
+}
+
+#[test]
+fn limits_that_are_lost_are_named_with_the_level_that_loses_them() {
+    let Some(bench) = Bench::with("probe: lost limits", &CONTROLLERS.map(Need::Controller)) else {
+        return;
+    };
+    let limited = Limited::new("lost");
+    limited.set("in", MEMORY, "104857600");
+    limited.set("", MEMORY, "67108864");
+    limited.set("", PIDS, "90");
+    let document = probe(&bench, &limited.inner(), &["--only", "memory,pids"], 1);
+    let tighter = answer(&document, MEMORY);
+    assert_eq!(tighter["verdict"], "not-enforced");
+    let says = format!("/{} above it has 64 MiB, less than its 100 MiB", limited.name);
+    assert_eq!(tighter["reason"], says.as_str());
+    // The group itself has no limit of tasks: that of the group above is tried beside that one.
+    let above = answer(&document, PIDS);
+    assert_eq!(
+        (&above["verdict"], &above["group"]),
+        (&Value::from("enforced"), &Value::from(format!("/{}", limited.name)))
+    );
+
+    limited.set("", MEMORY, "209715200");
+    if !limited.is_v2 {
+        limited.enter("");
+        let document = probe(&bench, &limited.inner(), &["--only", "memory"], 1);
+        assert_eq!(answer(&document, MEMORY)["reason"], "no process is in the group or below it");
+    }
+}
+
+#[test]
+fn a_cap_of_reads_is_tried_on_the_disk_that_it_names() {
+    let Some(bench) = Bench::with("probe: reads", &[Need::Controller("io"), Need::Loop]) else {
+        return;
+    };
+    let device = TestLoop::attach(&bench.path("image"), 128);
+    let number = fs::read_to_string(format!("/sys/block/{}/dev", device.name())).unwrap();
+    let limited = Limited::new("reads");
+    let value = if limited.is_v2 {
+        format!("{} rbps=50000000", number.trim())
+    } else {
+        format!("{} 50000000", number.trim())
+    };
+    limited.set("in", ["blkio.throttle.read_bps_device", "io.max"], &value);
+    let document = probe(&bench, &limited.inner(), &["--only", "io"], 0);
+    let cap = answer(&document, ["blkio.throttle.read_bps_device", "io.max"]);
+    assert_ne!(cap["verdict"], "not-enforced", "{cap:#}");
+    assert_eq!(cap["measured"].as_array().unwrap().len(), 2, "{cap:#}");
+}
+
+#[test]
+fn what_cannot_be_probed_is_refused_and_a_dry_run_makes_nothing() {
+    let bench = Bench::aside();
+    for (arguments, says) in [
+        (&[][..], "give one of GROUP, --pid PID"),
+        (&["/a", "--only", "network"], "no such controller"),
+        (&["/a", "--unit", "b"], "cannot be used with"),
+    ] {
+        let mut command = bench.program();
+        command.arg("probe").args(arguments);
+        let ended = bench.finish(command);
+        ended.assert_code(2);
+        assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    }
+    let plan = bench.assay(["probe", "/a", "--dry-run"]);
+    plan.assert_code(0);
+    assert!(
+        plan.stdout.contains("beside /a") && plan.stdout.contains("memory MiB"),
+        "{}",
+        plan.stdout
+    );
+}

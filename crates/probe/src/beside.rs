@@ -1,0 +1,162 @@
+//! A copy of a group and its twin, beside it and below the same parent.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_conform::{Running, Watchdog, Window};
+use assay_host::Ledger;
+use assay_sys::kernel::process::Membership;
+use assay_sys::kernel::{Error, Root, clock, signal};
+
+/// What all proofs of a target share.
+#[derive(Debug)]
+pub(crate) struct Workshop<'w> {
+    pub(crate) root: &'w Root,
+    pub(crate) ledger: &'w mut Ledger,
+    /// Of the run, which names its groups.
+    pub(crate) id: &'w str,
+    /// The program whose command starts probes: this one.
+    pub(crate) program: &'w Path,
+    /// Factor by which windows and limits of time are longer than usual.
+    pub(crate) patience: f64,
+}
+
+/// A group with the setting that is tried.
+pub(crate) const COPY: usize = 0;
+/// A group without it.
+pub(crate) const TWIN: usize = 1;
+
+/// A proof that lasts longer than this has its processes killed.
+const LIMIT: Duration = Duration::from_secs(12);
+
+/// The two groups of a proof. They are removed when it is over.
+#[derive(Debug)]
+pub(crate) struct Beside<'w> {
+    pub(crate) root: &'w Root,
+    pub(crate) groups: [PathBuf; 2],
+    program: &'w Path,
+    patience: f64,
+}
+
+impl Workshop<'_> {
+    /// Makes a copy and a twin of `group`, lets `body` try them, and removes them. The result is an error if they cannot be
+    /// made, and `Ok(None)` if the proof hung, so that its processes were killed.
+    pub(crate) fn beside<T>(
+        &mut self,
+        group: &Path,
+        body: impl FnOnce(&Beside<'_>) -> Result<T, Error>,
+    ) -> (Result<Option<T>, Error>, Vec<Error>) {
+        let parent = group.parent().unwrap_or(group);
+        let groups =
+            ["copy", "twin"].map(|name| parent.join(format!("assay-probe-{}-{name}", self.id)));
+        let mark = self.ledger.mark();
+        let result = self.ledger.make_groups(self.root, &groups).and_then(|()| {
+            let beside =
+                Beside { root: self.root, groups, program: self.program, patience: self.patience };
+            beside.accept_processes(parent)?;
+            let watchdog = Watchdog::start(self.root, &beside.groups, LIMIT.mul_f64(self.patience));
+            let result = body(&beside);
+            if watchdog.stop() { Ok(None) } else { result.map(Some) }
+        });
+        (result, self.ledger.restore_to(self.root, mark))
+    }
+}
+
+impl Beside<'_> {
+    /// A new v1 cpuset accepts no process until both files are set (Documentation/admin-guide/cgroup-v1/cpusets.rst).
+    fn accept_processes(&self, parent: &Path) -> Result<(), Error> {
+        if self.is_v2() || !self.root.exists(parent.join("cpuset.mems")) {
+            return Ok(());
+        }
+        for file in ["cpuset.cpus", "cpuset.mems"] {
+            let inherited = self.root.read_trimmed(parent.join(file))?;
+            self.groups
+                .iter()
+                .try_for_each(|group| self.root.write(group.join(file), &inherited))?;
+        }
+        Ok(())
+    }
+
+    /// Only v2 has this file in every group.
+    pub(crate) fn is_v2(&self) -> bool {
+        self.root.exists(self.groups[COPY].join("cgroup.controllers"))
+    }
+
+    pub(crate) fn write(&self, group: usize, file: &str, value: &str) -> Result<(), Error> {
+        self.root.write(self.groups[group].join(file), value)
+    }
+
+    /// Writes a file that some kernels lack.
+    pub(crate) fn write_if_there(
+        &self,
+        group: usize,
+        file: &str,
+        value: &str,
+    ) -> Result<(), Error> {
+        match self.root.exists(self.groups[group].join(file)) {
+            true => self.write(group, file, value),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn read(&self, group: usize, file: &str) -> Result<String, Error> {
+        self.root.read_trimmed(self.groups[group].join(file))
+    }
+
+    /// The number of `key` in a file of lines `key number`; 0 if it has none.
+    pub(crate) fn keyed(&self, group: usize, file: &str, key: &str) -> u64 {
+        keyed(self.root, &self.groups[group], file, key).unwrap_or(0)
+    }
+
+    /// Starts a probe in the copy or the twin: the first that the kernel kills if memory runs out anywhere.
+    pub(crate) fn start(&self, group: usize, words: &str) -> Result<Running, Error> {
+        let membership = Membership::open(self.root, &self.groups[group..=group])?;
+        let mut words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        words.push(format!("patience={}", self.patience));
+        let running = Running::start(self.program, &words, &membership)?;
+        self.root.write(format!("/proc/{}/oom_score_adj", running.pid()), "1000")?;
+        Ok(running)
+    }
+
+    /// Reads counters at the edges of `count` windows of so many seconds, one after the other.
+    pub(crate) fn windows(
+        &self,
+        count: usize,
+        seconds: f64,
+        mut counters: impl FnMut() -> Result<Vec<u64>, Error>,
+    ) -> Result<Vec<Window>, Error> {
+        let mut windows = Vec::with_capacity(count);
+        let mut before = (clock::monotonic_ns(), counters()?);
+        for _ in 0..count {
+            self.pause(seconds)?;
+            let after = (clock::monotonic_ns(), counters()?);
+            let length = after.0.saturating_sub(before.0) as f64 / 1e9;
+            windows.push(Window::between(length, &before.1, &after.1));
+            before = after;
+        }
+        Ok(windows)
+    }
+
+    /// Sleeps, longer in a guest with a slow clock. A signal is an error.
+    pub(crate) fn pause(&self, seconds: f64) -> Result<(), Error> {
+        let until = Instant::now() + Duration::from_secs_f64(seconds * self.patience);
+        while Instant::now() < until {
+            std::thread::sleep(
+                until.saturating_duration_since(Instant::now()).min(Duration::from_millis(50)),
+            );
+            if let Some(name) = signal::interrupted_by() {
+                return Err(Error::unexpected("go on", Path::new("the proof"), name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number of `key` in a file of lines `key number`.
+pub(crate) fn keyed(root: &Root, group: &Path, file: &str, key: &str) -> Option<u64> {
+    let text = root.read(group.join(file)).ok()?;
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(' ')?;
+        (name == key).then(|| value.trim().parse().ok())?
+    })
+}

@@ -1,0 +1,183 @@
+//! The limits that are probed, their files on both versions, and what a proof costs.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use assay_sys::kernel::{Error, Root};
+use assay_sys::units::Bytes;
+
+/// A limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The most memory.
+    MemoryMax,
+    /// Memory from which on a group is slowed.
+    MemoryHigh,
+    /// The most tasks.
+    PidsMax,
+    /// CPU time in a period.
+    CpuMax,
+    /// The part of a CPU among siblings.
+    CpuWeight,
+    /// The CPUs.
+    CpusetCpus,
+    /// Reads of a disk in a second.
+    IoMax,
+}
+
+/// What a proof may cost everybody else, at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Seconds.
+    pub seconds: f64,
+    /// CPU time in seconds, at the lowest weight.
+    pub cpu_seconds: f64,
+    /// Memory in MiB.
+    pub memory_mib: u64,
+    /// Tasks.
+    pub tasks: u32,
+    /// Reads in MiB.
+    pub read_mib: u64,
+}
+
+impl Limit {
+    /// In the order of a page.
+    pub const ALL: [Self; 7] = [
+        Self::MemoryMax,
+        Self::MemoryHigh,
+        Self::PidsMax,
+        Self::CpuMax,
+        Self::CpuWeight,
+        Self::CpusetCpus,
+        Self::IoMax,
+    ];
+
+    /// The controller, by its v2 name.
+    #[must_use]
+    pub const fn controller(self) -> &'static str {
+        match self {
+            Self::MemoryMax | Self::MemoryHigh => "memory",
+            Self::PidsMax => "pids",
+            Self::CpuMax | Self::CpuWeight => "cpu",
+            Self::CpusetCpus => "cpuset",
+            Self::IoMax => "io",
+        }
+    }
+
+    /// The file; v1 has nothing like `memory.high`.
+    #[must_use]
+    pub const fn file(self, is_v2: bool) -> Option<&'static str> {
+        Some(match (self, is_v2) {
+            (Self::MemoryMax, true) => "memory.max",
+            (Self::MemoryMax, false) => "memory.limit_in_bytes",
+            (Self::MemoryHigh, true) => "memory.high",
+            (Self::MemoryHigh, false) => return None,
+            (Self::PidsMax, _) => "pids.max",
+            (Self::CpuMax, true) => "cpu.max",
+            (Self::CpuMax, false) => "cpu.cfs_quota_us",
+            (Self::CpuWeight, true) => "cpu.weight",
+            (Self::CpuWeight, false) => "cpu.shares",
+            (Self::CpusetCpus, _) => "cpuset.cpus",
+            (Self::IoMax, true) => "io.max",
+            (Self::IoMax, false) => "blkio.throttle.read_bps_device",
+        })
+    }
+
+    /// What its proof costs at most.
+    #[must_use]
+    pub const fn cost(self) -> Cost {
+        let none = Cost { seconds: 1.0, cpu_seconds: 0.1, memory_mib: 4, tasks: 2, read_mib: 0 };
+        match self {
+            Self::MemoryMax | Self::MemoryHigh => Cost { seconds: 3.0, memory_mib: 56, ..none },
+            Self::PidsMax => Cost { tasks: 26, ..none },
+            Self::CpuMax => Cost { seconds: 3.0, cpu_seconds: 1.2, ..none },
+            Self::CpuWeight => Cost { seconds: 4.0, cpu_seconds: 4.0, tasks: 4, ..none },
+            Self::CpusetCpus => none,
+            Self::IoMax => Cost { seconds: 3.0, read_mib: 256, ..none },
+        }
+    }
+
+    /// What a file says, in bytes, tasks or CPUs; `None` if it is no limit. For [`Limit::CpuWeight`] the weight, unless it is the default.
+    pub(crate) fn amount(
+        self,
+        root: &Root,
+        group: &Path,
+        is_v2: bool,
+    ) -> Result<Option<f64>, Error> {
+        let Some(file) = self.file(is_v2) else { return Ok(None) };
+        let text = root.read_trimmed(group.join(file))?;
+        Ok(match self {
+            Self::CpuMax if is_v2 => {
+                let (quota, period) = text.split_once(' ').unwrap_or((&text, "100000"));
+                ratio(quota, period)
+            }
+            Self::CpuMax => ratio(&text, &root.read_trimmed(group.join("cpu.cfs_period_us"))?),
+            Self::CpuWeight => {
+                let default = if is_v2 { 100.0 } else { 1024.0 };
+                number(&text).filter(|weight: &f64| *weight != default)
+            }
+            // PAGE_COUNTER_MAX of mm/page_counter.c: more than any machine has.
+            Self::MemoryMax | Self::MemoryHigh => {
+                number(&text).filter(|bytes| *bytes < 2_f64.powi(62))
+            }
+            Self::PidsMax => number(&text),
+            Self::CpusetCpus | Self::IoMax => None,
+        })
+    }
+
+    /// An amount for people.
+    pub(crate) fn shown(self, amount: f64) -> String {
+        match self {
+            Self::MemoryMax | Self::MemoryHigh => Bytes::new(amount as u64).to_string(),
+            Self::PidsMax => format!("{amount} tasks"),
+            Self::CpuMax => format!("{} CPUs", (amount * 1000.0).round() / 1000.0),
+            Self::CpuWeight => format!("{amount}"),
+            Self::CpusetCpus | Self::IoMax => String::new(),
+        }
+    }
+}
+
+fn number<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+/// Quota by period; none without a quota, which is `max` on v2 and -1 on v1.
+fn ratio(quota: &str, period: &str) -> Option<f64> {
+    let (quota, period): (f64, f64) = (number(quota)?, number(period)?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amount(limit: Limit, is_v2: bool, files: &[(&str, &str)]) -> Option<f64> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        limit.amount(&Root::at(folder.path()), Path::new("/"), is_v2).unwrap()
+    }
+
+    #[test]
+    fn no_limit_is_none_on_both_versions() {
+        assert_eq!(amount(Limit::MemoryMax, true, &[("memory.max", "max\n")]), None);
+        let v1 = [("memory.limit_in_bytes", "9223372036854771712\n")];
+        assert_eq!(amount(Limit::MemoryMax, false, &v1), None);
+        assert_eq!(amount(Limit::CpuMax, true, &[("cpu.max", "max 100000\n")]), None);
+        let v1 = [("cpu.cfs_quota_us", "-1\n"), ("cpu.cfs_period_us", "100000\n")];
+        assert_eq!(amount(Limit::CpuMax, false, &v1), None);
+        assert_eq!(amount(Limit::CpuWeight, true, &[("cpu.weight", "100\n")]), None);
+        assert_eq!(amount(Limit::PidsMax, true, &[("pids.max", "max\n")]), None);
+    }
+
+    #[test]
+    fn limits_are_amounts() {
+        assert_eq!(amount(Limit::CpuMax, true, &[("cpu.max", "50000 200000\n")]), Some(0.25));
+        let v1 = [("cpu.cfs_quota_us", "150000\n"), ("cpu.cfs_period_us", "100000\n")];
+        assert_eq!(amount(Limit::CpuMax, false, &v1), Some(1.5));
+        assert_eq!(amount(Limit::MemoryHigh, false, &[]), None);
+        assert_eq!(amount(Limit::PidsMax, false, &[("pids.max", "7\n")]), Some(7.0));
+        assert_eq!(Limit::CpuMax.shown(0.25), "0.25 CPUs");
+    }
+}

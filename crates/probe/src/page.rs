@@ -1,0 +1,169 @@
+//! Answers for people and for CI services, and what a probe would do.
+
+use assay_sys::escape::page::{Page, Rows, Section, Tag, Tone};
+use assay_sys::escape::xml;
+
+use crate::limit::Limit;
+use crate::{Answer, Document, Verdict};
+
+/// The answers as a page.
+#[must_use]
+pub fn page(document: &Document) -> Page {
+    let count = |verdict: Verdict| format!("{} {}", document.count(verdict), verdict.words());
+    let counts =
+        [Verdict::Enforced, Verdict::NotEnforced, Verdict::NotProvable].map(count).join(", ");
+    let mut page = Page { heading: format!("{}: {counts}", document.target), ..Page::default() };
+    page.head.text(format!(
+        "group {}, {} processes, Linux {}",
+        document.group, document.processes, document.kernel
+    ));
+    page.sections.push(Section::new("limits", "Limits", |parts| {
+        let table = Rows::new(&document.answers)
+            .left("limit", 0, |one: &Answer| one.knob.clone())
+            .left("value", 0, |one: &Answer| one.value.clone().unwrap_or_else(|| "-".to_owned()))
+            .left("verdict", 0, |one: &Answer| tag(one.verdict).marked());
+        parts.table(table);
+        parts.list(document.answers.iter().map(|one| format!("{}: {}", one.knob, why(one))));
+        parts.list(not_shown(document));
+    }));
+    page
+}
+
+fn tag(verdict: Verdict) -> Tag {
+    let (tone, mark) = match verdict {
+        Verdict::Enforced => (Tone::Good, "+"),
+        Verdict::NotEnforced => (Tone::Bad, "!"),
+        Verdict::NotProvable => (Tone::Open, "?"),
+    };
+    Tag::new(tone, mark, verdict.words())
+}
+
+/// The reason, what was measured, and what the group itself met.
+fn why(answer: &Answer) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend((!answer.reason.is_empty()).then(|| answer.reason.clone()));
+    parts.extend(answer.measured.iter().cloned());
+    parts.extend(answer.asked.as_ref().map(|asked| format!("asked for by {}", asked.by)));
+    parts.extend(answer.met.as_ref().map(|met| format!("the group itself: {met}")));
+    parts.join("; ")
+}
+
+fn not_shown(document: &Document) -> Vec<String> {
+    let mut lines = Vec::new();
+    let elsewhere =
+        document.answers.iter().filter(|one| one.group != document.group && one.group != "/");
+    lines.extend(elsewhere.map(|one| format!("{} is the limit of {}", one.knob, one.group)));
+    if !document.unlimited.is_empty() {
+        lines.push(format!("no limit in {}", document.unlimited.join(", ")));
+    }
+    lines
+}
+
+/// What proofs of these limits may cost, for `--dry-run`.
+#[must_use]
+pub fn plan(target: &str, group: &str, limits: &[Limit], is_v2: bool) -> Page {
+    let known: Vec<Limit> =
+        limits.iter().copied().filter(|limit| limit.file(is_v2).is_some()).collect();
+    let mut page =
+        Page { heading: format!("{target}: what a probe may use, at most"), ..Page::default() };
+    page.head.text(format!(
+        "Two groups at a time beside {group}. No process of the group is signalled, frozen or moved. \
+         A limit that is not set is not probed."
+    ));
+    page.sections.push(Section::new("costs", "Costs", |parts| {
+        parts.table(
+            Rows::new(&known)
+                .left("limit", 0, |limit: &Limit| limit.file(is_v2).unwrap_or_default())
+                .right("seconds", 0, |limit: &Limit| limit.cost().seconds.to_string())
+                .right("CPU seconds", 0, |limit: &Limit| limit.cost().cpu_seconds.to_string())
+                .right("memory MiB", 0, |limit: &Limit| limit.cost().memory_mib.to_string())
+                .right("tasks", 0, |limit: &Limit| limit.cost().tasks.to_string())
+                .right("read MiB", 0, |limit: &Limit| limit.cost().read_mib.to_string()),
+        );
+    }));
+    page
+}
+
+/// The answers as JUnit XML: a limit is a test case; what cannot be proven is skipped.
+#[must_use]
+pub fn junit(document: &Document) -> String {
+    let skipped = document.count(Verdict::NotProvable);
+    let failed = document.count(Verdict::NotEnforced);
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\" \
+         errors=\"0\" skipped=\"{skipped}\" timestamp=\"{}\">\n",
+        xml(&document.target),
+        document.answers.len(),
+        xml(document.started_at.trim_end_matches('Z'))
+    );
+    for answer in &document.answers {
+        let case = format!(
+            "<testcase classname=\"{}\" name=\"{}\" time=\"{}\"",
+            xml(&answer.group),
+            xml(&answer.knob),
+            answer.seconds
+        );
+        let inside = match answer.verdict {
+            Verdict::Enforced => String::new(),
+            Verdict::NotEnforced => format!("<failure message=\"{}\"/>", xml(&answer.reason)),
+            Verdict::NotProvable => format!("<skipped message=\"{}\"/>", xml(&answer.reason)),
+        };
+        text +=
+            &format!("{case}>{inside}<system-out>{}</system-out></testcase>\n", xml(&why(answer)));
+    }
+    text + "</testsuite>\n</testsuites>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> Document {
+        let answer = |verdict, reason: &str| Answer {
+            knob: "memory.max".to_owned(),
+            group: "/a".to_owned(),
+            value: Some("1".to_owned()),
+            asked: None,
+            verdict,
+            reason: reason.to_owned(),
+            measured: vec!["seen".to_owned()],
+            met: None,
+            seconds: 0.5,
+        };
+        Document {
+            schema: 1,
+            target: "web<1>".to_owned(),
+            group: "/a".to_owned(),
+            processes: 1,
+            kernel: "6.18".to_owned(),
+            started_at: "2026-11-29T12:00:00Z".to_owned(),
+            answers: vec![
+                answer(Verdict::Enforced, ""),
+                answer(Verdict::NotEnforced, "lost & gone"),
+                answer(Verdict::NotProvable, "busy"),
+            ],
+            unlimited: vec!["pids.max".to_owned()],
+            restored: true,
+        }
+    }
+
+    #[test]
+    fn a_limit_is_a_test_case_and_names_are_escaped() {
+        let text = junit(&document());
+        assert!(
+            text.contains(
+                "name=\"web&lt;1&gt;\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""
+            ),
+            "{text}"
+        );
+        assert!(text.contains("<failure message=\"lost &amp; gone\"/>"), "{text}");
+        assert!(text.contains("<skipped message=\"busy\"/>"), "{text}");
+    }
+
+    #[test]
+    fn the_counts_come_first_and_what_is_not_limited_last() {
+        let page = page(&document());
+        assert_eq!(page.heading, "web<1>: 1 enforced, 1 not enforced, 1 not provable");
+        assert_eq!(not_shown(&document()), ["no limit in pids.max"]);
+    }
+}

@@ -1,0 +1,155 @@
+//! CPU time: a quota caps it, weights divide it.
+
+use assay_conform::{Interval, Running, Window};
+use assay_sys::kernel::{Error, affinity};
+
+use super::Proof;
+use crate::beside::{Beside, COPY, TWIN};
+
+/// A copy has no more CPUs.
+const MOST: f64 = 0.2;
+/// In microseconds; the kernel's default.
+const PERIOD: f64 = 100_000.0;
+/// The kernel hands out a quota in slices of 5 ms, which may be used in the next period (sched-bwc.rst).
+const SLACK: f64 = 0.15;
+/// Of a share, relative to itself.
+const MARGIN: f64 = 0.15;
+/// The parts of the copy where weights are 10 and 30, and 10 and 10.
+const DIVIDED: f64 = 0.25;
+const EQUAL: f64 = 0.5;
+
+/// A thread wants a whole CPU: the copy gets its quota, the twin more. Both have the lowest weight, so that they take what is idle.
+pub(super) fn max(beside: &Beside<'_>, amount: f64) -> Result<Proof, Error> {
+    let quota = amount.min(MOST);
+    for group in [COPY, TWIN] {
+        set_weight(beside, group, 1)?;
+    }
+    let quota_us = (quota * PERIOD).max(1_000.0);
+    if beside.is_v2() {
+        beside.write(COPY, "cpu.max", &format!("{quota_us:.0} {PERIOD:.0}"))?;
+    } else {
+        beside.write(COPY, "cpu.cfs_period_us", &format!("{PERIOD:.0}"))?;
+        beside.write(COPY, "cpu.cfs_quota_us", &format!("{quota_us:.0}"))?;
+    }
+    let free = use_of(beside, TWIN, 3)?;
+    let capped = use_of(beside, COPY, 5)?;
+    let throttled = beside.keyed(COPY, "cpu.stat", "nr_throttled");
+    Ok(judge_max(quota_us / PERIOD, &capped, &free, throttled))
+}
+
+/// CPU time that a busy thread got in windows of whole periods.
+fn use_of(beside: &Beside<'_>, group: usize, windows: usize) -> Result<Vec<Window>, Error> {
+    let probe = beside.start(group, "spin")?;
+    // What it saved before is used up first.
+    beside.pause(0.15)?;
+    beside.windows(windows, 0.3, || Ok(vec![probe.cpu_ns()?]))
+}
+
+fn judge_max(quota: f64, capped: &[Window], free: &[Window], throttled: u64) -> Proof {
+    let busy = |windows: &[Window]| {
+        Interval::of_mean(&windows.iter().map(Window::busy).collect::<Vec<f64>>())
+    };
+    let (used, free) = (busy(capped), busy(free).mean);
+    let seen = format!("copy with {quota:.2} CPUs: used {used} CPUs, throttled {throttled} times");
+    let twin = format!("twin without a quota: {free:.2} CPUs");
+    if used.low > quota * (1.0 + SLACK) {
+        return Proof::not_enforced(format!("a copy with {quota:.2} CPUs used {:.2}", used.mean))
+            .with(seen)
+            .with(twin);
+    }
+    // Beside others its use varies, and being throttled shows that the quota was what held it.
+    let is_capped = used.mean <= quota * (1.0 + SLACK) && throttled >= 3;
+    if is_capped && free >= 1.5 * quota {
+        return Proof::enforced(seen).with(twin);
+    }
+    let reason = match free >= 1.5 * quota {
+        true => "the copy's use varies too much",
+        false => "others left the twin no more CPU time than the quota",
+    };
+    Proof::not_provable(reason).with(seen).with(twin)
+}
+
+/// Copy and twin share a CPU, first with weights 10 and 30, then with equal ones.
+pub(super) fn weight(beside: &Beside<'_>) -> Result<Proof, Error> {
+    let cpu = affinity::allowed_cpus(std::process::id())?.last().copied().unwrap_or(0);
+    let start = |group| beside.start(group, &format!("spin cpu={cpu}"));
+    let probes = [start(COPY)?, start(TWIN)?];
+    let mut shares = Vec::new();
+    for twin in [30, 10] {
+        set_weight(beside, COPY, 10)?;
+        set_weight(beside, TWIN, twin)?;
+        beside.pause(0.1)?;
+        shares.push(beside.windows(6, 0.25, || probes.iter().map(Running::cpu_ns).collect())?);
+    }
+    Ok(judge_weight(&shares[0], &shares[1]))
+}
+
+/// A weight on the scale of v2.
+fn set_weight(beside: &Beside<'_>, group: usize, weight: u64) -> Result<(), Error> {
+    match beside.is_v2() {
+        true => beside.write(group, "cpu.weight", &weight.to_string()),
+        false => beside.write(group, "cpu.shares", &(weight * 1024 / 100).max(2).to_string()),
+    }
+}
+
+fn judge_weight(divided: &[Window], equal: &[Window]) -> Proof {
+    let share = |windows: &[Window]| {
+        let shares: Vec<f64> =
+            windows.iter().filter_map(|window| Some(window.shares()?[0])).collect();
+        Interval::of_mean(&shares)
+    };
+    let busy = divided.iter().chain(equal).map(Window::busy).sum::<f64>()
+        / (divided.len() + equal.len()) as f64;
+    let (divided, equal) = (share(divided), share(equal));
+    let within = |share: Interval, due: f64| {
+        share.low > due * (1.0 - MARGIN) && share.high < due * (1.0 + MARGIN)
+    };
+    let seen = format!("weights 10 and 30 on one CPU: share {divided}, {DIVIDED} by weight");
+    let twin = format!("weights 10 and 10: share {equal}, {EQUAL} by weight");
+    if busy < 0.05 {
+        return Proof::not_provable(format!("others left {:.0} % of the CPU", 100.0 * busy))
+            .with(seen)
+            .with(twin);
+    }
+    if within(divided, DIVIDED) && within(equal, EQUAL) {
+        return Proof::enforced(seen).with(twin);
+    }
+    if within(equal, EQUAL) && divided.low > DIVIDED * (1.0 + MARGIN) {
+        return Proof::not_enforced("weights 10 and 30 do not divide a CPU 1:3 here")
+            .with(seen)
+            .with(twin);
+    }
+    Proof::not_provable("the shares vary too much").with(seen).with(twin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+
+    fn windows(cpus: &[f64]) -> Vec<Window> {
+        vec![Window { seconds: 1.0, grew: cpus.iter().map(|cpus| cpus * 1e9).collect() }; 6]
+    }
+
+    #[test]
+    fn a_quota_needs_a_twin_that_used_more() {
+        let judge = |used: f64, free: f64, throttled| {
+            judge_max(0.2, &windows(&[used]), &windows(&[free]), throttled).verdict
+        };
+        assert_eq!(judge(0.2, 0.9, 10), Verdict::Enforced);
+        assert_eq!(judge(0.9, 0.9, 0), Verdict::NotEnforced);
+        assert_eq!(judge(0.1, 0.1, 0), Verdict::NotProvable);
+        assert_eq!(judge(0.2, 0.9, 0), Verdict::NotProvable, "capped by something else");
+    }
+
+    #[test]
+    fn weights_need_both_ratios_and_some_of_the_cpu() {
+        let judge = |divided: [f64; 2], equal: [f64; 2]| {
+            judge_weight(&windows(&divided), &windows(&equal)).verdict
+        };
+        assert_eq!(judge([0.25, 0.75], [0.5, 0.5]), Verdict::Enforced);
+        assert_eq!(judge([0.5, 0.5], [0.5, 0.5]), Verdict::NotEnforced);
+        assert_eq!(judge([0.3, 0.7], [0.4, 0.6]), Verdict::NotProvable);
+        assert_eq!(judge([0.0025, 0.0075], [0.005, 0.005]), Verdict::NotProvable);
+    }
+}

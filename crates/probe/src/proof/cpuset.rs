@@ -1,0 +1,57 @@
+//! CPUs: none outside of the set.
+
+use std::path::Path;
+
+use assay_sys::kernel::Error;
+use assay_sys::units::CpuSet;
+
+use super::Proof;
+use crate::beside::{Beside, COPY, TWIN};
+
+pub(super) fn cpus(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
+    let set = set_of(beside, group)?;
+    let parent = set_of(beside, group.parent().unwrap_or(group))?;
+    let Some(outside) = parent.iter().find(|cpu| !set.contains(*cpu)) else {
+        return Ok(Proof::not_provable("it leaves out none of the CPUs of the group above"));
+    };
+    beside.write(COPY, "cpuset.cpus", &set.to_string())?;
+    let words = format!("spin duty=1 cpu={outside}");
+    let [copy, twin] = [COPY, TWIN].map(|group| beside.start(group, &words).is_ok());
+    Ok(judge(outside, copy, twin))
+}
+
+/// The CPUs that a group has.
+fn set_of(beside: &Beside<'_>, group: &Path) -> Result<CpuSet, Error> {
+    let effective =
+        group.join(if beside.is_v2() { "cpuset.cpus.effective" } else { "cpuset.cpus" });
+    let text = beside.root.read_trimmed(&effective)?;
+    text.parse()
+        .map_err(|error| Error::unexpected("understand", &effective, format!("`{text}`: {error}")))
+}
+
+fn judge(outside: u16, copy: bool, twin: bool) -> Proof {
+    match (copy, twin) {
+        (false, true) => {
+            Proof::enforced(format!("copy: CPU {outside} refused; twin without a set: accepted"))
+        }
+        (true, _) => {
+            Proof::not_enforced(format!("a thread of the copy was bound to CPU {outside}"))
+        }
+        (false, false) => {
+            Proof::not_provable(format!("CPU {outside} was refused to the twin, too"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+
+    #[test]
+    fn a_set_needs_a_twin_that_may_leave_it() {
+        assert_eq!(judge(1, false, true).verdict, Verdict::Enforced);
+        assert_eq!(judge(1, true, true).verdict, Verdict::NotEnforced);
+        assert_eq!(judge(1, false, false).verdict, Verdict::NotProvable);
+    }
+}

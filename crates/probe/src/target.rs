@@ -1,0 +1,103 @@
+//! Whose limits are probed, and where its groups are.
+
+use std::path::{Path, PathBuf};
+
+use assay_host::facts::{CgroupLayout, Hierarchy};
+use assay_sys::kernel::Root;
+use assay_sys::kernel::parse::cgroups::{ProcessGroup, process_groups};
+
+use crate::limit::Limit;
+
+/// A group with its processes.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// As it was named.
+    pub name: String,
+    /// Below the mount of the controller `cpu`.
+    pub group: String,
+    /// In it and below it.
+    pub processes: usize,
+    /// The groups of one of them in all hierarchies.
+    of_process: Vec<ProcessGroup>,
+}
+
+/// The group that has a limit of the target.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) mount: PathBuf,
+    pub(crate) is_v2: bool,
+    pub(crate) group: PathBuf,
+    /// Where the target's processes are instead.
+    pub(crate) elsewhere: Option<String>,
+}
+
+impl Target {
+    /// The group at `path` below the mount of the controller `cpu`.
+    #[must_use]
+    pub fn of_group(root: &Root, layout: &CgroupLayout, name: &str, path: &str) -> Self {
+        let group = format!("/{}", path.trim_matches('/'));
+        let mount = mount_of(layout, "cpu").map(|(mount, _)| mount).unwrap_or_default();
+        let processes = processes_below(root, mount.join(group.trim_start_matches('/')));
+        let of_process =
+            processes.iter().find_map(|pid| root.read(format!("/proc/{pid}/cgroup")).ok());
+        Self {
+            name: name.to_owned(),
+            group,
+            processes: processes.len(),
+            of_process: of_process.map(|text| process_groups(&text)).unwrap_or_default(),
+        }
+    }
+
+    /// Where the limit is, or why nowhere.
+    pub(crate) fn place(
+        &self,
+        root: &Root,
+        layout: &CgroupLayout,
+        limit: Limit,
+    ) -> Result<Place, String> {
+        let (mount, is_v2) = mount_of(layout, limit.controller())?;
+        let own = self.of_process.iter().find(|group| match is_v2 {
+            true => group.controllers.is_empty(),
+            false => group.controllers.iter().any(|name| name == v1_name(limit.controller())),
+        });
+        let named = mount.join(self.group.trim_start_matches('/'));
+        if root.is_directory(&named) {
+            let is_inside = |own: &&ProcessGroup| Path::new(&own.group).starts_with(&self.group);
+            let elsewhere = own.filter(|own| !is_inside(own)).map(|own| own.group.clone());
+            return Ok(Place { mount, is_v2, group: named, elsewhere });
+        }
+        match own {
+            Some(own) if own.group != "/" => {
+                let group = mount.join(own.group.trim_start_matches('/'));
+                Ok(Place { mount, is_v2, group, elsewhere: None })
+            }
+            _ => Err(format!("it has no group of the controller {}", limit.controller())),
+        }
+    }
+}
+
+fn v1_name(controller: &str) -> &str {
+    if controller == "io" { "blkio" } else { controller }
+}
+
+pub(crate) fn mount_of(layout: &CgroupLayout, controller: &str) -> Result<(PathBuf, bool), String> {
+    match layout.controllers.get(controller).map(|controller| &controller.hierarchy) {
+        Some(Hierarchy::V1(mount)) => Ok((mount.clone(), false)),
+        Some(Hierarchy::V2(mount)) => Ok((mount.clone(), true)),
+        Some(Hierarchy::Absent(why)) => Err(why.clone()),
+        None => Err("this kernel does not have it".to_owned()),
+    }
+}
+
+/// Groups that vanish meanwhile count as empty.
+fn processes_below(root: &Root, group: PathBuf) -> Vec<u32> {
+    let (mut open, mut ids) = (vec![group], Vec::new());
+    while let Some(group) = open.pop() {
+        let text = root.read(group.join("cgroup.procs")).unwrap_or_default();
+        ids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
+        open.extend(
+            root.directories(&group).unwrap_or_default().into_iter().map(|name| group.join(name)),
+        );
+    }
+    ids
+}
