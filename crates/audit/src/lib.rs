@@ -47,7 +47,9 @@ pub use fulfilment::{
 pub use known::{KNOWN, KnownBy, KnownOfKernel, Sign, Signs, known_of, signs};
 pub use own::{Membership, Own, own};
 pub use owner::fair_part;
-pub use page::{audit_page, change, counts, drift_page, explain, limits, own_page, told_page};
+pub use page::{
+    audit_page, change, counts, drift_page, explain, fairness_page, limits, own_page, told_page,
+};
 pub use protection::{Child, Parent, effective};
 pub use reference::reference;
 pub use rule::Rule;

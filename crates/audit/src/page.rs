@@ -6,6 +6,7 @@ use assay_host::facts::Available;
 use assay_host::facts::owner::Owner;
 use assay_sys::escape::page::{Page, Parts, Rows, Section, Table};
 
+use crate::contention::{Contention, sections};
 use crate::document::Audit;
 use crate::drift::{Change, Drift};
 use crate::effective::{Effective, Limit, MACHINE};
@@ -46,6 +47,16 @@ fn page(
 
 fn known(of: &Available<String>) -> String {
     of.value().cloned().unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// What groups got while they contended, as text or page.
+#[must_use]
+pub fn fairness_page(audit: &Audit, found: &Contention, all: bool) -> Page {
+    let about = format!("Linux {}, {}", known(&audit.kernel), audit.hierarchies.join(" "));
+    let question =
+        "What its control groups got while they contended, compared with their settings.";
+    let sections = sections(found, all);
+    page("assay fairness", &audit.host, &audit.taken_at, question, &about, sections)
 }
 
 /// A group with its owner.
@@ -269,7 +280,7 @@ pub fn own_page(own: &Own) -> Page {
         of_codes(page, &own.findings.iter().collect::<Vec<_>>(), true);
     });
     page(
-        "assay audit --self",
+        "assay audit self",
         &own.host,
         &own.taken_at,
         "The control groups of the process that looked, as seen from inside.",
@@ -333,7 +344,7 @@ fn of_group((at, one): (usize, &Fulfilment)) -> Section {
 pub fn drift_page(drift: &Drift) -> Page {
     let counts = counts(drift.changes.len(), drift.came.len(), drift.went.len());
     let mut page = page(
-        "assay audit --baseline",
+        "assay audit diff",
         &drift.host,
         &drift.taken_at,
         "",

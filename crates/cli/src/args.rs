@@ -29,84 +29,122 @@ Exit codes: 0 every promise kept, 1 a promise broken, 2 wrong usage or study,
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a study: prepare, run, sample, judge, report, restore
-    Run(command::run::RunArguments),
-    /// Check a study for mistakes and print its plan; changes nothing
-    Check(command::check::CheckArguments),
-    /// List the shipped studies, or print one
-    Studies(command::studies::StudiesArguments),
-    /// Show the machine, and what can be studied on it
-    ///
-    /// CPUs, caches, nodes, control groups with their interface files, disks and schedulers.
-    Host(command::host::HostArguments),
-    /// Judge a recorded run again, or numbers from another tool
-    Judge(command::judge::JudgeArguments),
-    /// Compare two runs, two levels, or a run with a baseline
-    Compare(command::compare::CompareArguments),
-    /// Find out by intervention why a promise was broken
-    Explain(command::explain::ExplainArguments),
-    /// Find the setting that keeps a promise at the highest throughput
-    Tune(command::tune::TuneArguments),
-    /// Rewrite the report of a run, or the list of all runs
-    Report(command::report::ReportArguments),
-    /// Write runs as Parquet, CSV, JSON lines, OpenMetrics and others
-    Export(command::export::ExportArguments),
-    /// Run a command under limits and show which of them were reached
-    Exec(command::exec::ExecArguments),
-    /// Record what a command, process or group does, without a study
-    Sample(command::sample::SampleArguments),
-    /// Find settings of this host's groups that have no effect
+    /// Find settings of this host's cgroups that have no effect
     ///
     /// Weights that no scheduler reads, protection that a group above cancels, limits that another reaches
     /// first, numbers that were translated. Nothing is started or changed.
     Audit(command::audit::AuditArguments),
-    /// Show what a group, process or command waited for
+    /// Compare what cgroups were promised with what they got
+    ///
+    /// Watches this host for some time: the shares of groups while they contended for CPUs and disks, the limits
+    /// that held, and the protection that was reclaimed.
+    Fairness(command::fairness::FairnessArguments),
+    /// Show what a cgroup, process or command waited for
     ///
     /// The waiting of its threads for a CPU, by who had the CPU meanwhile.
     Blame(command::blame::BlameArguments),
-    /// Prove the limits of a running group
+    /// Prove the limits of a running cgroup
     ///
     /// Whether memory.max kills, pids.max refuses, cpu.max throttles, cpu.weight divides, cpuset.cpus binds and io.max
-    /// caps reads, each tried on a copy beside the group.
+    /// caps reads, each tried on a copy beside the cgroup.
     Probe(command::probe::ProbeArguments),
-    /// List the groups of every hierarchy and what they use
-    Groups(command::groups::GroupsArguments),
-    /// Restore the host after a killed run
-    Restore(command::restore::RestoreArguments),
-    /// Run a study on many hosts through Slurm, and merge the runs
-    #[command(subcommand)]
-    Fleet(command::fleet::FleetCommand),
-    /// Run studies and commands in a virtual machine
-    ///
-    /// Other kernels, cgroup layouts, NUMA nodes and disks, without changing this host.
-    #[command(subcommand)]
-    Lab(command::lab::LabCommand),
-    /// Print the JSON schema of study files, for editors
-    Schema,
-    /// Test whether the kernel behaves as documented
+    /// List the cgroups of every hierarchy and what they use
+    Top(command::top::TopArguments),
+    /// Check a study for mistakes and print its plan; changes nothing
+    Check(command::check::CheckArguments),
+    /// Run a study: prepare, run, sample, judge, report, restore
+    Run(command::run::RunArguments),
+    /// Run a command under limits and show which of them were reached
+    Exec(command::exec::ExecArguments),
+    /// Record what a command, process or cgroup does, without a study
+    Record(command::record::RecordArguments),
+    /// Write reports of runs: a page, Parquet, CSV, JUnit and others
+    Report(command::report::ReportArguments),
+    /// Compare two runs, two levels, or a run with a baseline
+    Compare(command::compare::CompareArguments),
+    /// Find out by intervention why a promise was broken
+    Diagnose(command::diagnose::DiagnoseArguments),
+    /// Find the setting that keeps a promise at the highest throughput
+    Tune(command::tune::TuneArguments),
+    /// Judge a recorded run again, or numbers from another tool
+    Judge(command::judge::JudgeArguments),
+    /// Test whether kernels behave as documented
     ///
     /// One small real case for each behaviour, judged by its effect. Not for production hosts: on some
     /// kernels two cases leave all other work on two CPUs without CPU time for a second, and on Linux
     /// 7.3 two change for some seconds how the whole machine divides CPU time.
     Conform(command::conform::ConformArguments),
-    /// Test several kernels with the same cases
+    /// Show the machine, and what can be studied on it
     ///
-    /// The running one, and others in virtual machines: which promises each keeps.
-    Passport(command::passport::PassportArguments),
-    /// Print shell completions
-    Completions(command::completions::CompletionsArguments),
-    /// Write manual pages for all commands to a folder
-    Man(command::man::ManArguments),
+    /// CPUs, caches, nodes, control groups with their interface files, disks and schedulers.
+    Host(command::host::HostArguments),
+    /// Restore the host after a killed run
+    Restore(command::restore::RestoreArguments),
+    /// Explain a code that Assay printed
+    Explain(command::explain::ExplainArguments),
+    /// Print what editors, shells and man need
+    #[command(subcommand)]
+    Generate(command::generate::GenerateCommand),
+    /// Run studies and commands in a virtual machine
+    ///
+    /// Other kernels, cgroup layouts, NUMA nodes and disks, without changing this host.
+    #[command(subcommand)]
+    Lab(command::lab::LabCommand),
+    /// Run a study on many hosts through Slurm, and merge the runs
+    #[command(subcommand)]
+    Fleet(command::fleet::FleetCommand),
+}
+
+/// The groups in which `--help` shows the commands.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Live hosts", &["audit", "fairness", "blame", "top"]),
+    ("Studies", &["check", "run", "exec", "record"]),
+    ("Results", &["report", "compare", "diagnose", "tune", "judge"]),
+    ("Kernels", &["conform"]),
+    ("Set-up", &["host", "restore", "explain", "generate"]),
+    ("Elsewhere", &["lab", "fleet"]),
+];
+
+/// The program whose `--help` shows the commands in groups.
+pub(crate) fn grouped(program: clap::Command) -> clap::Command {
+    let mut list = String::new();
+    let heading = clap::builder::Styles::styled().get_header().to_owned();
+    let name_style = clap::builder::Styles::styled().get_literal().to_owned();
+    for (title, names) in GROUPS {
+        list.push_str(&format!("{heading}{title}:{heading:#}\n"));
+        for name in names {
+            let about = program.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            list.push_str(&format!("  {name_style}{name:<9}{name_style:#} {about}\n"));
+        }
+        list.push('\n');
+    }
+    let options = format!("{heading}Options:{heading:#}");
+    program.help_template(format!(
+        "{{about-section}}\n{{usage-heading}} {{usage}}\n\n{list}{options}\n{{options}}{{after-help}}"
+    ))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use clap::CommandFactory;
 
-    use super::Arguments;
+    use super::{Arguments, GROUPS};
 
     #[test]
     fn the_definition_of_the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn help_shows_every_command_once_and_there_are_at_most_20() {
+        let program = Arguments::command();
+        let commands: BTreeSet<&str> =
+            program.get_subcommands().map(clap::Command::get_name).collect();
+        let shown: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        assert_eq!(shown.iter().copied().collect::<BTreeSet<_>>(), commands);
+        assert!(shown.len() == commands.len() && commands.len() <= 20, "{shown:?}");
     }
 }

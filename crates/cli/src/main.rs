@@ -16,14 +16,14 @@ use std::process::ExitCode;
 use assay_session::{Code, Error};
 use clap::{CommandFactory, FromArgMatches};
 
-use args::{Arguments, Command};
+use args::{Arguments, Command, grouped};
 use observer::refuse;
 
 fn main() -> ExitCode {
     if let Some(words) = command::conform::probe_words() {
         return end(command::conform::probe(&words));
     }
-    if let Some(code) = command::completions::answer(Arguments::command) {
+    if let Some(code) = command::generate::completions::answer(Arguments::command) {
         return code.into();
     }
     assay_sys::kernel::open_files::raise_limit();
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
             default_hook(panic);
         }
     }));
-    let program = examples::with_examples(Arguments::command());
+    let program = grouped(examples::with_examples(Arguments::command()));
     let parsed = program.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
     match parsed {
         Ok(arguments) => run(&arguments.command),
@@ -48,33 +48,27 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> ExitCode {
     match command {
-        Command::Run(arguments) => end(command::run::run(arguments)),
-        Command::Check(arguments) => end(command::check::run(arguments)),
-        Command::Studies(arguments) => end(command::studies::run(arguments)),
-        Command::Host(arguments) => end(command::host::run(arguments)),
-        Command::Judge(arguments) => end(command::judge::run(arguments)),
-        Command::Compare(arguments) => end(command::compare::run(arguments)),
-        Command::Explain(arguments) => end(command::explain::run(arguments)),
-        Command::Export(arguments) => end(command::export::run(arguments)),
-        Command::Tune(arguments) => end(command::tune::run(arguments)),
-        Command::Report(arguments) => end(command::report::run(arguments)),
-        Command::Exec(arguments) => end(command::exec::run(arguments)),
-        Command::Sample(arguments) => end(command::sample::run(arguments)),
         Command::Audit(arguments) => end(command::audit::run(arguments)),
+        Command::Fairness(arguments) => end(command::fairness::run(arguments)),
         Command::Blame(arguments) => end(command::blame::run(arguments)),
         Command::Probe(arguments) => end(command::probe::run(arguments)),
-        Command::Groups(arguments) => end(command::groups::run(arguments)),
-        Command::Restore(arguments) => end(command::restore::run(arguments)),
-        Command::Fleet(command) => end(command::fleet::run(command)),
-        Command::Lab(command) => end(command::lab::run(command)),
-        Command::Schema => {
-            output::data(&format!("{:#}", assay_study::schema()));
-            Code::Kept.into()
-        }
+        Command::Top(arguments) => end(command::top::run(arguments)),
+        Command::Check(arguments) => end(command::check::run(arguments)),
+        Command::Run(arguments) => end(command::run::run(arguments)),
+        Command::Exec(arguments) => end(command::exec::run(arguments)),
+        Command::Record(arguments) => end(command::record::run(arguments)),
+        Command::Report(arguments) => end(command::report::run(arguments)),
+        Command::Compare(arguments) => end(command::compare::run(arguments)),
+        Command::Diagnose(arguments) => end(command::diagnose::run(arguments)),
+        Command::Tune(arguments) => end(command::tune::run(arguments)),
+        Command::Judge(arguments) => end(command::judge::run(arguments)),
         Command::Conform(arguments) => end(command::conform::run(arguments)),
-        Command::Passport(arguments) => end(command::passport::run(arguments)),
-        Command::Completions(arguments) => end(command::completions::run(arguments)),
-        Command::Man(arguments) => end(command::man::run(arguments, Arguments::command())),
+        Command::Host(arguments) => end(command::host::run(arguments)),
+        Command::Restore(arguments) => end(command::restore::run(arguments)),
+        Command::Explain(arguments) => end(command::explain::run(arguments)),
+        Command::Generate(command) => end(command::generate::run(command, Arguments::command())),
+        Command::Lab(command) => end(command::lab::run(command)),
+        Command::Fleet(command) => end(command::fleet::run(command)),
     }
 }
 

@@ -8,7 +8,7 @@ use assay_report::{Style, ascii};
 use assay_session::Error;
 use assay_sys::escape::{painted, terminal};
 
-/// Prints data to stdout. A closed pipe (`assay studies | head`) is not an error. Files and pipes get
+/// Prints data to stdout. A closed pipe (`assay run --list | head`) is not an error. Files and pipes get
 /// UTF-8 whatever the locale; a terminal gets what it can show. Control sequences are always escaped,
 /// since text piped into a pager or a log ends up on a terminal later.
 pub(crate) fn data(text: &str) {

@@ -32,6 +32,11 @@ pub(crate) fn repeat_length(text: &str) -> Result<Duration, String> {
     duration_in(text, Duration::from_secs(1).., "a repeat needs at least 1 s")
 }
 
+/// How long something is watched.
+pub(crate) fn watching(text: &str) -> Result<Duration, String> {
+    duration_in(text, Duration::from_secs(1).., "watching needs at least 1 s")
+}
+
 /// A number in a range; `otherwise` says what is expected.
 pub(crate) fn number_in(
     text: &str,

@@ -55,7 +55,7 @@ pub fn causes_page() -> String {
     let mut page = String::from(
         "# Causes\n\nWhy a promise was broken, or why a run was void, by the codes of verdict.json. `assay explain CODE` prints the whole \
          entry: the fingerprint,\nthe test, the proof and the source. A failed check *proves* its cause. A *suspected* cause fits what was \
-         recorded; `assay explain RUN`\ntests it by changing one thing at a time.\n\n| cause | found | what happens | remedy |\n|---|---|---|---|\n",
+         recorded; `assay diagnose RUN`\ntests it by changing one thing at a time.\n\n| cause | found | what happens | remedy |\n|---|---|---|---|\n",
     );
     for entry in catalogue() {
         let _ = writeln!(

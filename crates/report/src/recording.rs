@@ -73,7 +73,7 @@ impl<'a> Recorded<'a> {
 
 const NOTHING: &str = "nothing was recorded: the manifest has no repeat";
 
-/// The page of a recording without a study (`assay sample`): the followed target over time, and the
+/// The page of a recording without a study (`assay record`): the followed target over time, and the
 /// kernel's activity in that time. `None` if the manifest has no repeat.
 #[must_use]
 pub fn html(manifest: &Manifest, samples: &Samples) -> Option<String> {

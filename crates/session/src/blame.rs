@@ -151,7 +151,7 @@ fn one_answer(
 /// The group of a process.
 fn group_of_process(root: &Root, hierarchy: &CpuHierarchy, id: u32) -> Result<String, Error> {
     let groups = root.read(format!("/proc/{id}/cgroup")).map_err(|error| {
-        Error::usage(error.with_hint("no process has this id; `assay groups` and ps(1) list them"))
+        Error::usage(error.with_hint("no process has this id; `assay top` and ps(1) list them"))
     })?;
     let groups = process_groups(&groups);
     let group = groups.into_iter().find(|one| hierarchy.has(&one.controllers));

@@ -23,13 +23,15 @@ pub enum ExportFormat {
     OpenMetrics,
     /// Verdicts as JUnit XML.
     Junit,
+    /// Verdicts as JSON, the document verdict.json.
+    Json,
     /// JSON like `fio --output-format=json`.
     Fio,
 }
 
 impl ExportFormat {
     /// Every format with its name for users and what it holds.
-    pub const ALL: [(&str, Self, &str); 6] = [
+    pub const ALL: [(&str, Self, &str); 7] = [
         ("parquet", Self::Parquet, "Five tables as Parquet"),
         ("csv", Self::Csv, "Five tables as CSV"),
         ("jsonl", Self::JsonLines, "The rows of the same tables as JSON lines"),
@@ -39,6 +41,7 @@ impl ExportFormat {
             "Verdicts as OpenMetrics text; for a running run its counters",
         ),
         ("junit", Self::Junit, "Verdicts as JUnit XML, a promise a test case, for CI services"),
+        ("json", Self::Json, "Verdicts as JSON, like verdict.json"),
         ("fio", Self::Fio, "JSON like `fio --output-format=json`, for groups that do I/O"),
     ];
 
@@ -92,7 +95,7 @@ pub fn export_text(
     }
     let [source] = runs else {
         return Err(Error::NotApplicable(
-            "this format holds a single run\n  hint: name one run, or use `--to parquet`"
+            "this format holds a single run\n  hint: name one run, or use `--as parquet`"
                 .to_owned(),
         ));
     };
@@ -110,14 +113,21 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
         ExportFormat::Fio => {
             format!("{:#}\n", assay_report::export::fio(&run.manifest, &run.samples)?)
         }
-        ExportFormat::Junit => {
+        ExportFormat::Junit | ExportFormat::Json => {
             let judgement = assay_judge::judge(&run.manifest, &run.samples);
             if judgement.promises_nothing() {
                 return Err(Error::NotApplicable(
-                    "JUnit's format holds verdicts, and this run promises nothing".to_owned(),
+                    "this format holds verdicts, and this run promises nothing".to_owned(),
                 ));
             }
-            assay_report::export::junit(&judgement, Some(&run.manifest))
+            match format {
+                ExportFormat::Junit => assay_report::export::junit(&judgement, Some(&run.manifest)),
+                _ => {
+                    serde_json::to_string_pretty(&judgement)
+                        .map_err(|cause| write_error(&cause.into()))?
+                        + "\n"
+                }
+            }
         }
         _ => {
             let promises = run.manifest.recording.is_none();
@@ -194,6 +204,7 @@ mod tests {
             (ExportFormat::JsonLines, "\"one-cpu\""),
             (ExportFormat::OpenMetrics, "# EOF"),
             (ExportFormat::Junit, "</testsuites>"),
+            (ExportFormat::Json, "\"verdict\""),
             (ExportFormat::Fio, "\"jobs\""),
         ] {
             let mut text = Vec::new();

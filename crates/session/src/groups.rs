@@ -96,14 +96,14 @@ pub fn check_groups(
     }
     if let (true, Some(path)) = (inventory.groups.is_empty(), &filter.below) {
         return Err(Error::usage(format!(
-            "no hierarchy has a group `{path}`\n  hint: `assay groups` lists all; paths begin \
+            "no hierarchy has a group `{path}`\n  hint: `assay top` lists all; paths begin \
              below the mount, as in /proc/PID/cgroup"
         )));
     }
     Ok(())
 }
 
-/// The document of `assay groups --json`; with `--watch` each line is one.
+/// The document of `assay top --json`; with `--watch` each line is one.
 #[derive(Debug, Serialize)]
 pub struct Groups<'i> {
     /// Version of this format.

@@ -88,7 +88,7 @@ impl LiveExport {
                 (last, progress) = (written(), Instant::now());
             }
             if stop() || progress.elapsed() >= patience {
-                let why = "its reader does not read, and the rest is left out; `assay export --to jsonl` writes \
+                let why = "its reader does not read, and the rest is left out; `assay report --as jsonl` writes \
                            all of it";
                 return Err(Error::Write("the live export".to_owned(), why.to_owned()));
             }

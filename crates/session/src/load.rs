@@ -166,7 +166,7 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
     }
     let text = read_text(path, MOST_TEXT).map_err(|error| {
         let hint = file_beside(path)
-            .unwrap_or_else(|| "name a study file, or one of `assay studies`".to_owned());
+            .unwrap_or_else(|| "name a study file, or one of `assay run --list`".to_owned());
         Error::usage(format!("cannot read {name}: {}\n  hint: {hint}", error.cause))
     })?;
     let file = path.file_name().map(|file| file.to_string_lossy().into_owned());
@@ -199,7 +199,7 @@ fn find_shipped(name: &str) -> Result<Source, Error> {
         Some(format!("did you mean `{similar}`?"))
     };
     let hint = file_beside(Path::new(name)).or_else(similar).unwrap_or_else(|| {
-        "`assay studies` lists them; for a file give its path or `.toml`".to_owned()
+        "`assay run --list` lists them; for a file give its path or `.toml`".to_owned()
     });
     Err(Error::usage(format!("no shipped study is called `{name}`\n  hint: {hint}")))
 }

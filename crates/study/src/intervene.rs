@@ -9,7 +9,7 @@ use assay_host::knob::WEIGHT_MODE;
 
 use crate::syntax::{Bindings, Scalar, Study};
 
-/// One change of a study. Names are those of `assay explain`.
+/// One change of a study. Names are those of `assay diagnose`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Intervention {
     /// An attribute of the queue of every disk.

@@ -55,7 +55,7 @@ pub struct Outcome {
     pub verdict: String,
     /// Codes of its causes, in order.
     pub causes: Vec<String>,
-    /// Codes of `assay explain`, in order, if the run itself did not name the fault first.
+    /// Codes of `assay diagnose`, in order, if the run itself did not name the fault first.
     pub explained: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ impl Fault {
         Ok(out)
     }
 
-    /// Judges the run folder, and runs `assay explain` if the fault is not named first.
+    /// Judges the run folder, and runs `assay diagnose` if the fault is not named first.
     ///
     /// # Errors
     /// The reason why it could not be judged or explained.
@@ -135,7 +135,7 @@ impl Fault {
         if self.named(&outcome) == Named::No && explains {
             let out = run.with_extension("explained");
             let arguments = [
-                "explain".as_ref(),
+                "diagnose".as_ref(),
                 run.as_os_str(),
                 "--at-most".as_ref(),
                 "6s".as_ref(),

@@ -20,7 +20,7 @@ pub(super) static RULES: &[Rule] = &[Rule {
     meaning: "the kubelet writes these files when a container starts and does not take them back when its configuration changes: such a \
               limit still acts",
     remedy: "start the pod anew, or resize it; if the value comes back, something else than the kubelet writes it \
-             (`assay audit --watch`)",
+             (`assay audit watch`)",
     source: "kubernetes pkg/kubelet/cm (KEP-2570), test/e2e_node/memory_qos_test.go",
     find: Find::Host(stale),
 }];

@@ -41,7 +41,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "either the unit's files were changed and systemd has not read them since, or somebody else than systemd wrote the \
                   group's file; the next daemon-reload or start of the unit may undo that",
         remedy: "`systemctl show UNIT` has what systemd knows; `systemctl daemon-reload` if the unit's files are what you want; \
-                 `assay audit --watch` names who writes the group's file",
+                 `assay audit watch` names who writes the group's file",
         source: "systemd.resource-control(5), systemd.unit(5); systemd src/core/cgroup.c",
         find: Find::Host(|host| of(host, Became::Differs)),
     },

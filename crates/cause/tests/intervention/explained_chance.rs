@@ -9,7 +9,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// Looks of `assay explain`: after these rounds.
+/// Looks of `assay diagnose`: after these rounds.
 const LOOKS: &[usize] = &[4, 6, 8];
 
 /// The only look of `--rounds 1`, and of a few more.

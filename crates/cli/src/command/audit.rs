@@ -1,11 +1,12 @@
 //! `assay audit`
 
-mod contended;
+mod diff;
 mod manifest;
+mod own;
 mod watch;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_audit::{Class, Snapshot, audit};
 use assay_session::{
@@ -13,36 +14,34 @@ use assay_session::{
 };
 use assay_sys::escape::page::{Page, Paint};
 use assay_sys::kernel::Root;
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::output;
-use crate::parsers::duration_in;
+use crate::parsers::one_of;
 
 /// Arguments of `assay audit`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Only reads files below /proc, /sys and the mounts of control groups; starts nothing and changes nothing. What the \
-calling user may not read is named. --for loads eBPF programs that count, which needs root. Exit code 1: `--fail-on` names \
-a class, and something of it was found.")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_value_name = "COMMAND",
+    after_help = "Reads files only; starts nothing and changes nothing. Exit code 1: `--fail-on` names a class, \
+                  and something of it was found; or something differs from --manifest."
+)]
 pub(crate) struct AuditArguments {
-    /// Judge this snapshot instead of this host
+    #[command(subcommand)]
+    command: Option<AuditCommand>,
+    /// Audit this snapshot instead of this host
     #[arg(value_name = "SNAPSHOT", conflicts_with = "snapshot")]
     file: Option<PathBuf>,
     /// Audit the host whose root is mounted at DIR, as in a container that was started with `--pid host -v /:/host:ro`
     #[arg(long, value_name = "DIR", default_value = "/", conflicts_with = "file")]
     root: PathBuf,
-    /// Write a snapshot of this host to FILE, and judge nothing
+    /// Write a snapshot of this host to FILE, and audit nothing
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
-    /// Watch this host for so long, e.g. `60s`, and compare what its groups got while they contended with what they were
-    /// told (by SNAPSHOT, if one is given); with --watch, how long to watch for changes
-    #[arg(long = "for", value_name = "DURATION", value_parser = length,
-          conflicts_with_all = ["snapshot", "groups", "baseline", "is_self", "manifests"])]
-    length: Option<Duration>,
-    /// End with 1 if anything of this class or of one that matters more was found; `broken`: by what --for saw;
-    /// with --baseline, --watch and --manifest `drift`: if anything differs, or what --manifest asks for has no group
-    #[arg(long, value_name = "CLASS", value_parser = fail_on, conflicts_with = "snapshot")]
-    fail_on: Option<FailOn>,
+    /// Exit with 1 on findings of this class or worse
+    #[arg(long, value_name = "CLASS", conflicts_with = "snapshot", value_parser = one_of(&Class::ALL))]
+    fail_on: Option<Class>,
     /// Show every finding and every group, not the first of each kind
     #[arg(long, conflicts_with = "snapshot")]
     all: bool,
@@ -50,122 +49,62 @@ pub(crate) struct AuditArguments {
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "/",
           conflicts_with_all = ["snapshot", "json", "all"])]
     groups: Option<String>,
-    /// Show what changed since this snapshot was taken
-    #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["snapshot", "groups", "all"])]
-    baseline: Option<PathBuf>,
-    /// Show what this process sees of its own groups: from inside a container, job or pod
-    #[arg(long = "self", conflicts_with_all = ["file", "snapshot", "groups", "all", "baseline"])]
-    is_self: bool,
-    /// Write the audit, with --for, --manifest and --self what they show, as an HTML page to FILE too
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "baseline"])]
+    /// Write the audit as an HTML page to FILE too
+    #[arg(long, value_name = "FILE", conflicts_with = "snapshot")]
     report: Option<PathBuf>,
-    #[command(flatten)]
-    watch: watch::WatchArguments,
-    #[command(flatten)]
-    manifest: manifest::ManifestArguments,
-    /// Write metrics to FILE as well, for the textfile collector of node_exporter; with --watch again and again
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "snapshot", "baseline", "is_self", "manifests"])]
+    /// Write metrics to FILE as well, for the textfile collector of node_exporter
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "snapshot", "manifests"])]
     textfile: Option<PathBuf>,
     /// Print JSON
     #[arg(long, conflicts_with = "snapshot")]
     json: bool,
+    #[command(flatten)]
+    manifest: manifest::ManifestArguments,
 }
 
-/// What ends a command with 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FailOn {
-    /// A finding of this class or above.
-    Found(Class),
-    /// A setting that differs.
-    Drift,
-    /// A division that was broken.
-    Broken,
+/// Subcommands of `assay audit`.
+#[derive(Debug, Subcommand)]
+enum AuditCommand {
+    /// Show what changed since a snapshot
+    Diff(diff::DiffArguments),
+    /// Show changes of settings as they happen
+    Watch(watch::WatchArguments),
+    /// Show what this process sees of its own groups
+    #[command(name = "self")]
+    Own(own::OwnArguments),
 }
 
-impl FailOn {
-    const fn class(self) -> Option<Class> {
-        match self {
-            Self::Found(class) => Some(class),
-            Self::Drift | Self::Broken => None,
+/// Audits a host or a snapshot.
+pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
+    match &arguments.command {
+        Some(AuditCommand::Diff(arguments)) => diff::run(arguments),
+        Some(AuditCommand::Watch(arguments)) => watch::run(arguments),
+        Some(AuditCommand::Own(arguments)) => own::run(arguments),
+        None if arguments.manifest.is_asked() => {
+            let (host, report) = (arguments.host()?, arguments.report.as_deref());
+            arguments.manifest.run(&host, report, arguments.json).map(code)
         }
+        None => judge(arguments),
     }
-}
-
-fn fail_on(text: &str) -> Result<FailOn, String> {
-    match text {
-        "drift" => return Ok(FailOn::Drift),
-        "broken" => return Ok(FailOn::Broken),
-        _ => (),
-    }
-    let known = Class::ALL.iter().find(|(word, ..)| *word == text);
-    known.map(|(_, class, _)| FailOn::Found(*class)).ok_or_else(|| {
-        let words: Vec<&str> = Class::ALL.iter().map(|(word, ..)| *word).collect();
-        format!("expected one of {}, broken, drift", words.join(", "))
-    })
-}
-
-fn length(text: &str) -> Result<Duration, String> {
-    duration_in(text, Duration::from_secs(1).., "watching needs at least 1 s")
 }
 
 impl AuditArguments {
-    fn compares(&self) -> bool {
-        self.baseline.is_some() || self.watch.is_asked() || self.manifest.is_asked()
-    }
-
-    /// Findings are for audits, drift is for comparisons.
-    fn check_fail_on(&self) -> Result<(), Error> {
-        let compares = self.compares();
-        let wrong = match self.fail_on {
-            Some(FailOn::Drift) if !compares => "`drift` needs --baseline, --watch or --manifest",
-            Some(FailOn::Broken) if self.length.is_none() || compares => "`broken` needs --for 60s",
-            Some(FailOn::Found(_)) if compares || self.is_self => {
-                "a class needs an audit; with --baseline, --watch and --manifest it is `drift`"
-            }
-            _ => return Ok(()),
-        };
-        Err(Error::usage(format!("--fail-on: {wrong}")))
-    }
-
     fn host(&self) -> Result<Snapshot, Error> {
-        match &self.file {
-            Some(file) => read_snapshot(file),
-            None => take_snapshot(&root_at(&self.root)?),
-        }
-    }
-
-    fn code(&self, differs: bool) -> Code {
-        let fails = differs && self.fail_on == Some(FailOn::Drift);
-        if fails { Code::Broken } else { Code::Kept }
+        host(self.file.as_deref(), &self.root)
     }
 }
 
-/// Judges a host or a snapshot, or compares it with something.
-pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
-    arguments.check_fail_on()?;
-    if let Some(options) = arguments.watch.options(arguments.length) {
-        let root = root_at(&arguments.root)?;
-        let textfile = arguments.textfile.as_deref();
-        let differs = watch::run(&root, options, textfile, arguments.json)?;
-        return Ok(arguments.code(differs));
+/// A snapshot that was taken, or one of the host at `root`.
+fn host(file: Option<&Path>, root: &Path) -> Result<Snapshot, Error> {
+    match file {
+        Some(file) => read_snapshot(file),
+        None => take_snapshot(&root_at(root)?),
     }
-    if let Some(file) = &arguments.baseline {
-        return since(arguments, file);
-    }
-    if arguments.manifest.is_asked() {
-        let report = arguments.report.as_deref();
-        let differs = arguments.manifest.run(&arguments.host()?, report, arguments.json)?;
-        return Ok(arguments.code(differs));
-    }
-    if arguments.is_self {
-        let own = assay_audit::own(&arguments.host()?);
-        if let Some(file) = &arguments.report {
-            output::page(file, &assay_report::page_html(&assay_audit::own_page(&own)))?;
-        }
-        show(&own, arguments.json, assay_audit::own_page)?;
-        return Ok(Code::Kept);
-    }
-    judge(arguments)
+}
+
+/// As of diff(1).
+const fn code(differs: bool) -> Code {
+    if differs { Code::Broken } else { Code::Kept }
 }
 
 fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
@@ -179,18 +118,14 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
     if let Some(file) = &arguments.textfile {
         write_textfile(file, &audit, begun.elapsed().as_secs_f64())?;
     }
-    if let Some(length) = arguments.length {
-        return contended::run(arguments, &snapshot, &audit, length);
-    }
     if let Some(file) = &arguments.report {
         output::page(file, &assay_report::page_html(&assay_audit::audit_page(&audit, true)))?;
     }
-    let class = arguments.fail_on.and_then(FailOn::class);
     if arguments.json {
         output::json(&audit)?;
     } else if let Some(below) = &arguments.groups {
         let limits = assay_audit::limits(&audit, below).ok_or_else(|| {
-            let hint = "`assay groups` lists all; paths begin below the mount";
+            let hint = "`assay top` lists all; paths begin below the mount";
             let what = "no hierarchy of cpu, cpuset or memory has a group";
             Error::usage(format!("{what} `{below}`\n  hint: {hint}"))
         })?;
@@ -199,7 +134,7 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
     } else {
         output::data(&assay_audit::audit_page(&audit, arguments.all).unwrapped());
     }
-    Ok(audit_code(&audit, class))
+    Ok(audit_code(&audit, arguments.fail_on))
 }
 
 /// The tree of kernel files in a folder.
@@ -213,13 +148,6 @@ fn root_at(folder: &Path) -> Result<Root, Error> {
          `--pid host -v /:/host:ro`, and name `--root /host`",
         folder.display()
     )))
-}
-
-fn since(arguments: &AuditArguments, baseline: &Path) -> Result<Code, Error> {
-    let before = read_snapshot(baseline)?;
-    let drift = assay_audit::drift(&before, &arguments.host()?);
-    show(&drift, arguments.json, assay_audit::drift_page)?;
-    Ok(arguments.code(!drift.changes.is_empty()))
 }
 
 fn show<T: serde::Serialize>(

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::observer::this_host;
 use crate::output;
-use crate::parsers::duration_in;
+use crate::parsers::watching;
 
 /// Length of watching what does not end by itself.
 const LENGTH: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ pub(crate) struct BlameArguments {
     pod: Option<String>,
     /// How long to watch, e.g. `30s`; a command that is still running then is stopped [default: 10s, or
     /// until the command ends]
-    #[arg(long = "for", value_name = "DURATION", value_parser = length)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = watching)]
     length: Option<Duration>,
     /// Set a knob of the command's group, e.g. cpu.max='50000 100000'; may be repeated
     #[arg(long = "set", value_name = "KNOB=VALUE", conflicts_with_all = ["group", "pid", "unit", "container", "pod"])]
@@ -60,10 +60,6 @@ pub(crate) struct BlameArguments {
     /// Command to run in a group of its own and watch, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-}
-
-fn length(text: &str) -> Result<Duration, String> {
-    duration_in(text, Duration::from_secs(1).., "watching needs at least 1 s")
 }
 
 /// An answer with its proof.

@@ -1,11 +1,14 @@
 //! `assay conform`
 
+mod diff;
+mod kernels;
+
 use std::path::PathBuf;
 
 use assay_conform::{Case, CaseRecord, Finished};
 use assay_session::{Code, Error, conform_code, prepare_conform, read_conform};
 use assay_sys::kernel::signal;
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::observer::this_host;
 use crate::output;
@@ -13,7 +16,10 @@ use crate::parsers::patience;
 
 /// Arguments of `assay conform`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_value_name = "COMMAND")]
 pub(crate) struct ConformArguments {
+    #[command(subcommand)]
+    command: Option<ConformCommand>,
     /// Controllers (`cpu`, `core`) or cases [default: all]
     #[arg(value_name = "CONTROLLER")]
     cases: Vec<String>,
@@ -32,10 +38,22 @@ pub(crate) struct ConformArguments {
     /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
     #[arg(long, value_name = "FACTOR", value_parser = patience)]
     patience: Option<f64>,
+    #[command(flatten)]
+    kernels: kernels::KernelArguments,
+}
+
+/// Subcommands of `assay conform`.
+#[derive(Debug, Subcommand)]
+enum ConformCommand {
+    /// Show which cases differ between results of two hosts or kernels
+    Diff(diff::DiffArguments),
 }
 
 /// Runs cases and shows their results.
 pub(crate) fn run(arguments: &ConformArguments) -> Result<Code, Error> {
+    if let Some(ConformCommand::Diff(arguments)) = &arguments.command {
+        return diff::run(arguments);
+    }
     if !arguments.merge.is_empty() {
         let documents = arguments.merge.iter().map(|path| read_conform(path));
         output::data(&assay_conform::merge(&documents.collect::<Result<Vec<_>, _>>()?));
@@ -45,6 +63,9 @@ pub(crate) fn run(arguments: &ConformArguments) -> Result<Code, Error> {
     if arguments.list {
         output::data(&assay_conform::list(&cases, output::width()));
         return Ok(Code::Kept);
+    }
+    if arguments.kernels.is_asked() {
+        return kernels::run(&arguments.kernels, cases, arguments.patience, arguments.json);
     }
     let request = prepare_conform(&this_host(), cases, arguments.patience)?;
     signal::note_interruptions();

@@ -1,25 +1,43 @@
 //! `assay report`
 
+pub(crate) mod export;
+
 use std::path::{Path, PathBuf};
 
-use assay_session::{Code, Error, REPORT, judge_run, open_run, update_index, write_recording};
+use assay_session::{
+    Code, Error, ExportFormat, REPORT, judge_run, open_run, update_index, write_recording,
+};
 use clap::Args;
 use serde::Serialize;
 
 use crate::observer::Terminal;
 use crate::output;
+use crate::parsers::one_of;
 
 /// Arguments of `assay report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// Run folder
-    #[arg(required_unless_present = "index")]
-    run: Option<PathBuf>,
+    /// Run folder; with --as several, or folders of run folders
+    #[arg(value_name = "RUN", required_unless_present_any = ["index", "follow"])]
+    runs: Vec<PathBuf>,
+    /// Write the runs in this format instead of the report as a page
+    #[arg(long = "as", value_name = "FORMAT", value_parser = one_of(&ExportFormat::ALL))]
+    format: Option<ExportFormat>,
+    /// Output: a folder for parquet and csv [default: `export/` in the run folder], a file for the others
+    /// [default: stdout]
+    #[arg(long, value_name = "PATH", requires = "format")]
+    out: Option<PathBuf>,
+    /// Leave out the table `samples`, by far the largest
+    #[arg(long, requires = "format")]
+    no_samples: bool,
+    /// Follow a running run until it ends, with `--as jsonl` or `--as openmetrics`
+    #[arg(long, value_name = "RUN", conflicts_with = "runs", requires = "format")]
+    follow: Option<PathBuf>,
     /// Instead write the list of all runs in this folder (index.html)
-    #[arg(long, value_name = "RUNS", conflicts_with = "run")]
+    #[arg(long, value_name = "RUNS", conflicts_with_all = ["runs", "format"])]
     index: Option<PathBuf>,
-    /// Print the paths as JSON
-    #[arg(long)]
+    /// Print the paths that were written as JSON; with --as also what was left out, and why
+    #[arg(long, conflicts_with = "follow")]
     json: bool,
 }
 
@@ -43,12 +61,25 @@ struct Index {
     runs: usize,
 }
 
-/// Rewrites the report of a recorded run.
+/// Rewrites the report of a recorded run, or writes runs in another format.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
-    let Some(run) = &arguments.run else {
-        let index = arguments.index.as_deref().unwrap_or(Path::new("runs"));
-        return write_index(index, arguments.json);
-    };
+    if let Some(run) = &arguments.follow {
+        return Ok(export::follow(run, arguments).map(|()| Code::Kept)?);
+    }
+    if let Some(format) = arguments.format {
+        return export::run(arguments, format);
+    }
+    match (&arguments.index, arguments.runs.as_slice()) {
+        (Some(index), _) => write_index(index, arguments.json),
+        (None, [run]) => rewrite(run, arguments.json),
+        (None, _) => {
+            let hint = "name one run, or a format for several with `--as parquet`";
+            Err(Error::usage(format!("a report is of one run\n  hint: {hint}")))
+        }
+    }
+}
+
+fn rewrite(run: &Path, as_json: bool) -> Result<Code, Error> {
     let (folder, run) = open_run(run, &mut Terminal)?;
     let written = if run.manifest.recording.is_some() {
         write_recording(&folder, &run, &mut Terminal)
@@ -62,7 +93,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
     }
     update_index(&folder, &mut Terminal);
     let report = folder.file(REPORT);
-    match arguments.json {
+    match as_json {
         true => output::json(&Written { schema: 1, report })?,
         false => output::data(&report.display().to_string()),
     }

@@ -1,5 +1,7 @@
 //! `assay run`
 
+mod studies;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,11 +10,12 @@ use assay_session::{
     Code, Error, ErrorRecord, RunOptions, conclude, execute, open_run, prepare, update_index,
 };
 use clap::Args;
+use clap::builder::ArgPredicate;
 
 use crate::command::check::check;
 use crate::command::compare;
-use crate::command::export::{finish_live, start_live};
 use crate::command::judge::show;
+use crate::command::report::export::{finish_live, start_live};
 use crate::for_ci::CiArguments;
 use crate::observer::{Terminal, load, this_host};
 use crate::parsers::duration_in;
@@ -20,9 +23,14 @@ use crate::shared_arguments::{StudyArguments, TrustArguments};
 
 /// Arguments of `assay run`.
 #[derive(Debug, Args)]
+#[command(mut_arg("study", |study| study.required(false).required_unless_present("list")
+    .default_value_if("list", ArgPredicate::IsPresent, "")))]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     study: StudyArguments,
+    /// List the shipped studies, or print the file of STUDY, to copy and change
+    #[arg(long)]
+    list: bool,
     /// Run folder [default: `runs/<time>-<study>`]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -56,6 +64,9 @@ fn patience(text: &str) -> Result<Duration, String> {
 
 /// Runs a study from its file to its verdict.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Code, Error> {
+    if arguments.list {
+        return studies::run(arguments.study.study.as_str(), arguments.json);
+    }
     let mut observer = ErrorRecord::new(Terminal);
     let result = carry_out(arguments, &mut observer);
     match &arguments.errors_json {

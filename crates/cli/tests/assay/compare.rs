@@ -142,8 +142,8 @@ fn wrong_usage_is_refused_with_a_hint() {
         (&["compare", "--baseline", "nothing", "here"], "No such file"),
         (&["compare", "--baseline", "nothing"], "there is no folder `runs/`"),
         (&["run", "io-weight", "--baseline", "nothing"], "No such file"),
-        (&["export"], "required"),
-        (&["export", "nothing"], "No such file"),
+        (&["report", "--as", "csv"], "required"),
+        (&["report", "nothing", "--as", "csv"], "No such file"),
         (&["report"], "required"),
     ] {
         let ended = bench.assay(words);

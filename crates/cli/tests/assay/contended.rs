@@ -1,4 +1,4 @@
-//! `assay audit --for` against truths by construction: groups of known weights and loads, made by hand.
+//! `assay fairness --for` against truths by construction: groups of known weights and loads, made by hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
         level.group("a", 1024, HOG);
         level.group("b", 3072, HOG);
         bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
-        let ended = bench.assay(["audit", "--for", "4s", "--json", "--fail-on", "broken"]);
+        let ended = bench.assay(["fairness", "--for", "4s", "--json"]);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let kept = own(&answer, &level);
         // Where switches are hidden, half of the cells may be dropped, and the interval be too wide for a decision.
@@ -132,8 +132,7 @@ fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
         assert!((promised - 0.25).abs() < 1e-9, "{kept:#}");
 
         level.set("b", "cpu.shares", "1024");
-        let ended =
-            bench.assay(["audit", "host.json", "--for", "4s", "--json", "--fail-on", "broken"]);
+        let ended = bench.assay(["fairness", "host.json", "--for", "4s", "--json"]);
         ended.assert_code(1);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let broken = own(&answer, &level);
@@ -153,7 +152,7 @@ fn where_nothing_contended_it_is_void_and_a_quota_that_held_is_bound() {
         level.group("a", 1024, HOG);
         level.set("a", "cpu.cfs_quota_us", "20000");
         level.group("b", 1024, "while :; do sleep 0.02; done");
-        let ended = bench.assay(["audit", "--for", "2s", "--json"]);
+        let ended = bench.assay(["fairness", "--for", "2s", "--json"]);
         ended.assert_code(0);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let void = own(&answer, &level);
@@ -168,7 +167,7 @@ fn where_nothing_contended_it_is_void_and_a_quota_that_held_is_bound() {
 
 #[test]
 fn a_user_without_programs_sees_what_was_used_and_no_verdict() {
-    let test = "an audit without eBPF";
+    let test = "fairness without eBPF";
     let Some(bench) = bench(test) else { return };
     {
         // Gone after the loads.
@@ -178,7 +177,7 @@ fn a_user_without_programs_sees_what_was_used_and_no_verdict() {
         level.group("b", 3072, HOG);
         counted.hold(&level);
         let mut command = as_nobody(&bench);
-        command.args(["audit", "--for", "2s", "--json"]);
+        command.args(["fairness", "--for", "2s", "--json"]);
         let ended = bench.finish(command);
         ended.assert_code(0);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -201,10 +200,10 @@ fn a_user_without_programs_sees_what_was_used_and_no_verdict() {
 
 #[test]
 fn an_interrupted_watch_still_answers() {
-    let test = "an interrupted audit";
+    let test = "interrupted fairness";
     let Some(bench) = Bench::with(test, &[Need::Controller("cpu")]) else { return };
     let mut command = bench.program();
-    command.args(["audit", "--for", "600s"]);
+    command.args(["fairness", "--for", "600s"]);
     let mut run = Running::start(command, bench.folder(), bench.out());
     run.wait_until("it catches signals", |run| {
         let path = format!("/proc/{}/status", run.pid().as_raw_nonzero());

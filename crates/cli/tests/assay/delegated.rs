@@ -247,7 +247,7 @@ fn a_user_runs_commands_under_limits_and_is_told_what_is_missing() {
     refused.assert_code(4);
     refused.assert_says(&["cpuset.cpus=0", "needs root, because", "nothing was touched"]);
     let mut groups = as_nobody(&bench);
-    groups.arg("groups");
+    groups.arg("top");
     let groups = bench.finish(groups);
     groups.assert_code(0);
     let name = format!("assay-test-{}-user", std::process::id());

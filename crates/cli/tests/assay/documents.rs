@@ -90,8 +90,8 @@ fn root() -> PathBuf {
 fn documents_of_commands_that_change_nothing_follow_their_schemas() {
     let bench = Bench::aside();
     let mut documents = Documents::new(&bench);
-    documents.printed("studies", &["studies", "--json"], &[0]);
-    documents.printed("study-text", &["studies", "io-weight", "--json"], &[0]);
+    documents.printed("studies", &["run", "--list", "--json"], &[0]);
+    documents.printed("study-text", &["run", "--list", "io-weight", "--json"], &[0]);
     for study in ["io-weight", "cpu-quota", "memory-protection", "smt", "numa-mix"] {
         documents.printed("plan", &["check", study, "--json"], &[0, 4]);
     }
@@ -101,10 +101,10 @@ fn documents_of_commands_that_change_nothing_follow_their_schemas() {
     bench.assay(errors).assert_code(2);
     documents.file("errors", &bench.path("errors.json"));
     documents.printed("host", &["host", "--json"], &[0]);
-    documents.printed("groups", &["groups", "--json"], &[0]);
+    documents.printed("top", &["top", "--json"], &[0]);
     documents.printed("restore", &["restore", "--json"], &[0]);
     documents.printed("kernels", &["lab", "kernels", "--json"], &[0]);
-    documents.assert_follow(&["studies", "plan", "diagnostics", "errors", "host", "groups"]);
+    documents.assert_follow(&["studies", "plan", "diagnostics", "errors", "host", "top"]);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn documents_of_an_audit_follow_their_schemas() {
     let bench = Bench::aside();
     let mut documents = Documents::new(&bench);
     documents.printed("audit", &["audit", "--json"], &[0]);
-    documents.printed("audit-self", &["audit", "--self", "--json"], &[0]);
+    documents.printed("audit-self", &["audit", "self", "--json"], &[0]);
     bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
     documents.file("audit-snapshot", &bench.path("host.json"));
     let snapshots = entries(&root().join("crates/audit/tests/fixtures"));
@@ -121,17 +121,13 @@ fn documents_of_an_audit_follow_their_schemas() {
         documents.put("audit-snapshot", "json", &fs::read_to_string(snapshot).unwrap());
         let snapshot = snapshot.display().to_string();
         documents.printed("audit", &["audit", &snapshot, "--json"], &[0]);
-        documents.printed(
-            "audit-drift",
-            &["audit", &snapshot, "--baseline", &before, "--json"],
-            &[0],
-        );
+        documents.printed("audit-drift", &["audit", "diff", &before, &snapshot, "--json"], &[0, 1]);
         before = snapshot;
     }
     bench.write("w.service", "[Service]\nCPUWeight=300\nMemoryMax=1G\nTasksMax=%i\n");
     let manifest = ["audit", "--manifest", "w.service", "--group", "/", "--json"];
-    documents.printed("audit-manifest", &manifest, &[0]);
-    documents.printed("audit-watch", &["audit", "--watch", "--for", "1s", "--json"], &[0]);
+    documents.printed("audit-manifest", &manifest, &[1]);
+    documents.printed("audit-watch", &["audit", "watch", "--for", "1s", "--json"], &[0]);
     documents.assert_follow(&["audit", "audit-drift", "audit-manifest", "audit-watch"]);
 }
 
@@ -151,7 +147,7 @@ fn documents_of_recorded_runs_follow_their_schemas() {
         documents.run(&run);
     }
     documents.printed("index", &["report", "--index", "runs", "--json"], &[0]);
-    let export = ["export", "runs", "--to", "csv", "--no-samples", "--out", "tables", "--json"];
+    let export = ["report", "runs", "--as", "csv", "--no-samples", "--out", "tables", "--json"];
     documents.printed("export", &export, &[0]);
     let rates: String = (1..=60).map(|at| format!("a,{at},100\nb,{at},200\n")).collect();
     bench.write("rates.csv", &format!("group,time,amount\n{rates}"));
@@ -174,16 +170,16 @@ fn documents_of_commands_that_need_root_follow_their_schemas() {
     let limits = ["exec", "--set", "memory.max=64M", "--set", "pids.max=20", "--json"];
     documents.printed("exec", &[&limits[..], &["--", "true"]].concat(), &[0]);
     documents.printed("exec", &["exec", "--judge", "--json", "--", "sleep", "1"], &[0, 3]);
-    let sample = ["sample", "--json", "--out", "sampled", "--", "sleep", "0.3"];
-    documents.printed("sample", &sample, &[0]);
+    let record = ["record", "--json", "--out", "sampled", "--", "sleep", "0.3"];
+    documents.printed("record", &record, &[0]);
     let busy = "timeout 1 sh -c 'while :; do :; done'; true";
     documents.printed("blame", &["blame", "--json", "--", "sh", "-c", busy], &[0, 3]);
     documents.printed("conform", &["conform", "freezer", "--json"], &[0, 1, 3]);
     documents.printed("knobs-check", &["host", "--knobs-check", "--json"], &[0, 1]);
-    documents.printed("audit-contended", &["audit", "--for", "1s", "--json"], &[0]);
+    documents.printed("fairness", &["fairness", "--for", "1s", "--json"], &[0, 1]);
     let study = bench.write("study.toml", &Weights { groups: 2, ..Weights::small() }.text());
     bench.run(&study, &["--repeats", "1", "--evidence"]).assert_verdict();
     documents.run(&bench.out());
-    documents.assert_follow(&["exec", "sample", "blame", "knobs-check", "event", "evidence"]);
+    documents.assert_follow(&["exec", "record", "blame", "knobs-check", "event", "evidence"]);
     bench.assert_host_is_as_before("after the commands");
 }

@@ -40,17 +40,17 @@ fn a_host_in_a_folder_is_audited_by_the_mounts_below_it() {
 #[test]
 fn commands_without_a_document_of_their_own_print_json() {
     let bench = Bench::aside();
-    let list = document(&bench.assay(["studies", "--json"]));
+    let list = document(&bench.assay(["run", "--list", "--json"]));
     let studies = list["studies"].as_array().unwrap();
     assert!(studies.iter().any(|one| one["name"] == "io-weight" && one["question"].is_string()));
-    let one = document(&bench.assay(["studies", "io-weight", "--json"]));
+    let one = document(&bench.assay(["run", "--list", "io-weight", "--json"]));
     assert!(one["text"].as_str().unwrap().contains("[factors]"));
     let restored = document(&bench.assay(["restore", "--json"]));
     assert_eq!((&restored["schema"], &restored["restored"]), (&1.into(), &false.into()));
     fs::create_dir(bench.path("runs")).unwrap();
     let index = document(&bench.assay(["report", "--index", "runs", "--json"]));
     assert_eq!(index["runs"], 0);
-    let ended = bench.assay(["export", "runs", "--to", "jsonl", "--json"]);
+    let ended = bench.assay(["report", "runs", "--as", "jsonl", "--json"]);
     ended.assert_code(2);
 }
 

@@ -63,7 +63,7 @@ fn reading_from_the_page_cache_is_ranked_first_and_explained() {
 
     let out = bench.path("explained");
     let explained = bench.assay([
-        "explain".as_ref(),
+        "diagnose".as_ref(),
         bench.out().as_os_str(),
         "--at-most".as_ref(),
         "2s".as_ref(),
@@ -106,9 +106,9 @@ fn runs_that_cannot_be_explained_are_refused_before_the_host_is_changed() {
         ended.assert_code(2);
         ended.assert_says(says);
     };
-    refused(&["explain", "absent"], &["No such file", "hint: "]);
+    refused(&["diagnose", "absent"], &["No such file", "hint: "]);
     bench.run(&bench.write("study.toml", &cached().text()), &["--at-most", "2s"]).assert_code(3);
-    refused(&["explain", "run", "--only", "C-NOTHING"], &["`C-NOTHING`", "assay explain"]);
+    refused(&["diagnose", "run", "--only", "C-NOTHING"], &["`C-NOTHING`", "assay explain"]);
     bench.assert_host_is_as_before("after refusals");
 }
 

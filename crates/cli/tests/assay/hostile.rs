@@ -67,7 +67,7 @@ fn links_in_a_run_folder_lead_nowhere() {
             symlink(victim.join(name), link).unwrap();
         }
     }
-    for words in [&["judge"][..], &["report"], &["export", "--to", "csv"]] {
+    for words in [&["judge"][..], &["report"], &["report", "--as", "csv"]] {
         let mut words: Vec<&std::ffi::OsStr> = words.iter().map(std::ffi::OsStr::new).collect();
         words.insert(1, run.as_os_str());
         bench.assay(words);
@@ -81,7 +81,7 @@ fn links_in_a_run_folder_lead_nowhere() {
     fs::remove_dir_all(run.join("export")).unwrap();
     symlink(&victim, run.join("export")).unwrap();
     let run = run.as_os_str();
-    let ended = bench.assay(["export".as_ref(), run, "--to".as_ref(), "csv".as_ref()]);
+    let ended = bench.assay(["report".as_ref(), run, "--as".as_ref(), "csv".as_ref()]);
     ended.assert_code(4);
     assert_whole(&victim);
 }
@@ -101,14 +101,14 @@ fn an_output_in_a_world_writable_folder_follows_no_link() {
         [("jsonl", "out"), ("jsonl", "folder/runs.csv"), ("openmetrics", "out"), ("csv", "folder")]
     {
         let mut command = bench.program();
-        command.arg("export").arg(&run).args(["--to", form, "--out"]).arg(shared.join(place));
+        command.arg("report").arg(&run).args(["--as", form, "--out"]).arg(shared.join(place));
         let ended = bench.finish(command);
         ended.assert_code(4);
         assert!(ended.stderr.contains("is a link in a folder that others"), "{}", ended.stderr);
         assert_whole(&victim);
     }
     let mut command = bench.program();
-    command.arg("export").arg(&run).args(["--to", "jsonl", "--out"]).arg(shared.join("mine"));
+    command.arg("report").arg(&run).args(["--as", "jsonl", "--out"]).arg(shared.join("mine"));
     bench.finish(command).assert_code(0);
     assert!(fs::read_to_string(shared.join("mine")).unwrap().starts_with("{\"table\":"));
 }
@@ -146,7 +146,7 @@ fn against_renamers(bench: &Bench, tries: usize) {
         }));
     }
     for attempt in 0..tries {
-        let words = [&["judge"][..], &["report"], &["export", "--no-samples"]][attempt % 3];
+        let words = [&["judge"][..], &["report"], &["report", "--as", "parquet"]][attempt % 3];
         let mut command = bench.program();
         command.arg(words[0]).arg(&run).args(&words[1..]);
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
@@ -187,7 +187,7 @@ fn explaining_a_run_of_another_host_starts_nothing() {
     )
     .into();
     fs::write(run.join("manifest.json"), manifest.to_string()).unwrap();
-    let ended = bench.assay(["explain".as_ref(), run.as_os_str()]);
+    let ended = bench.assay(["diagnose".as_ref(), run.as_os_str()]);
     ended.assert_code(2);
     ended.assert_says(&["another machine", "--trust", &program.display().to_string()]);
     assert!(!ended.stderr.contains("\u{1b}[2J"), "control sequences are escaped");
@@ -221,7 +221,7 @@ fn root_runs_nothing_in_a_folder_that_others_can_write_to() {
     ended.assert_code(4);
     ended.assert_says(&["user 65534", "mode 0755", "hint: ", "--trust-folder"]);
     assert!(!run.exists());
-    let sampled = ["sample", "--out", &run.display().to_string(), "--", "true"].map(str::to_owned);
+    let sampled = ["record", "--out", &run.display().to_string(), "--", "true"].map(str::to_owned);
     bench.assay(sampled).assert_code(4);
     assert!(!run.exists());
     assert!(!bench.path("state").exists(), "nothing of the host was changed");
@@ -263,7 +263,7 @@ fn under_sudo_a_run_folder_belongs_to_the_caller() {
     let run = theirs.join("runs/one");
     let mut command = bench.program();
     command.env("SUDO_UID", "65534").env("SUDO_GID", "65534");
-    command.args(["sample", "--for", "200ms", "--out"]).arg(&run).args(["--", "true"]);
+    command.args(["record", "--for", "200ms", "--out"]).arg(&run).args(["--", "true"]);
     bench.finish(command).assert_code(0);
     for name in
         ["", "manifest.json", "events.jsonl", "samples", "logs/command/stdout", "report.html"]

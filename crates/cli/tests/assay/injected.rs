@@ -1,5 +1,5 @@
 //! Ten faults injected into real runs of a few seconds: each must be ranked first among the causes, by a
-//! check, by suspicion, or after `assay explain`.
+//! check, by suspicion, or after `assay diagnose`.
 //!
 //! A busy host may void a run before its fault shows; such a case counts as skipped, not as passed.
 //! `crates/judge/tests/judge/recorded.rs` judges a recorded run of each fault, on any host.

@@ -1,4 +1,4 @@
-//! `assay export` of a real run, with the code of docs/exporting.md run on it; and a program that computes the
+//! `assay report --as` of a real run, with the code of docs/exporting.md run on it; and a program that computes the
 //! verdicts on means from what was exported.
 
 mod by_hand;
@@ -53,20 +53,20 @@ fn a_real_run_is_exported_in_every_format_and_the_guide_runs_on_it() {
     assert!(of("events") > 3 && of("live") > 50, "{} lines", lines.len());
     assert!(lines.iter().any(|line| line["source"] == "io" && line["read_bytes"].is_u64()));
 
-    bench.assay(["export", "run", "--out", "tables"]).assert_code(0);
+    bench.assay(["report", "run", "--as", "parquet", "--out", "tables"]).assert_code(0);
     for table in ["runs", "trials", "promises", "workloads", "samples"] {
         let bytes = fs::read(bench.path("tables").join(format!("{table}.parquet"))).unwrap();
         assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{table}");
     }
-    bench.assay(["export", "run", "--to", "csv", "--no-samples", "--out", "csv"]).assert_code(0);
+    bench.assay(["report", "run", "--as", "csv", "--no-samples", "--out", "csv"]).assert_code(0);
     let promises = fs::read_to_string(bench.path("csv").join("promises.csv")).unwrap();
     assert!(promises.starts_with("run,trial,promise,measure") && promises.contains("task2"));
     assert!(!bench.path("csv").join("samples.csv").exists());
 
-    let metrics = bench.assay(["export", "run", "--to", "openmetrics"]).stdout;
+    let metrics = bench.assay(["report", "run", "--as", "openmetrics"]).stdout;
     assert!(metrics.contains("assay_promise{") && metrics.ends_with("# EOF\n"), "{metrics}");
     let fio: Value =
-        serde_json::from_str(&bench.assay(["export", "run", "--to", "fio"]).stdout).unwrap();
+        serde_json::from_str(&bench.assay(["report", "run", "--as", "fio"]).stdout).unwrap();
     assert!(fio["jobs"][0]["read"]["bw_bytes"].as_u64().unwrap() > 0, "{fio}");
 
     assert_recomputed(&bench);
@@ -87,7 +87,7 @@ fn many_runs_need_no_more_memory_than_few(bench: &Bench) {
     fs::create_dir_all(runs.join("half")).unwrap();
     fs::write(runs.join("half/manifest.json"), "{\"schema\": 1, ").unwrap();
     let mut command = Command::new("sh");
-    let limited = "ulimit -v 600000; exec \"$0\" export runs --out merged";
+    let limited = "ulimit -v 600000; exec \"$0\" report runs --as parquet --out merged";
     command.args(["-c", limited, env!("CARGO_BIN_EXE_assay")]);
     bench.settle(&mut command);
     let ended = bench.finish(command);

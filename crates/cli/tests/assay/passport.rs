@@ -1,4 +1,4 @@
-//! `assay passport`: on the running kernel, and with guests that are lost, lie, or attack, simulated by a script in
+//! `assay conform --kernel`: on the running kernel, and with guests that are lost, lie, or attack, simulated by a script in
 //! place of virtme-run.
 
 use std::fs;
@@ -21,8 +21,8 @@ fn entries(folder: &Path) -> usize {
 fn the_running_kernel_has_a_passport_that_is_resumed() {
     let Some(bench) = Bench::on_host("a passport of the running kernel") else { return };
     let make = |more: &[&str]| {
-        let only = format!("--only=pids/{},pids/{}", CASES[0], CASES[1]);
-        let words = ["passport", "--kernels", "host", &only, "--out", "p"];
+        let cases = CASES.map(|case| format!("pids/{case}"));
+        let words = ["conform", &cases[0], &cases[1], "--kernel", "host", "--out", "p"];
         bench.assay(words.iter().chain(more))
     };
     let ended = make(&["--json"]);
@@ -39,7 +39,7 @@ fn the_running_kernel_has_a_passport_that_is_resumed() {
     assert!(!again.stderr.contains("kept"), "{}", again.stderr);
     assert_eq!(entries(&bench.path("p/kernels/host")), 1);
     assert_document(&bench, "passport", &bench.path("p/passport.json"));
-    let other = bench.assay(["passport", "--kernels", "host", "--out", "p", "--cpus", "3"]);
+    let other = bench.assay(["conform", "--kernel", "host", "--out", "p", "--cpus", "3"]);
     other.assert_code(2);
     other.assert_says(&["2 CPUs", "--fresh"]);
 }
@@ -68,9 +68,9 @@ fn passport(boots: &[String]) -> (Ended, Value) {
         script += &format!("{at})\n{boot}\n;;\n");
     }
     let host = played(&(script + "*) exit 1 ;;\nesac"));
-    let mut command = host.command_of("passport");
-    let only = format!("pids/{},pids/{}", CASES[0], CASES[1]);
-    command.args(["--kernels", "debian-6.12", "--only", &only, "--out", "p"]);
+    let mut command = host.command_of("conform");
+    command.args(CASES.map(|case| format!("pids/{case}")));
+    command.args(["--kernel", "debian-6.12", "--out", "p"]);
     let ended = host.bench.finish(command);
     let text = fs::read_to_string(host.bench.path("p/passport.json")).unwrap();
     (ended, serde_json::from_str(&text).unwrap())

@@ -14,7 +14,7 @@ fn studies() -> std::path::PathBuf {
 #[test]
 fn studies_are_listed_one_per_line_and_printed_unchanged() {
     let bench = Bench::aside();
-    let list = bench.assay(["studies"]);
+    let list = bench.assay(["run", "--list"]);
     list.assert_code(0);
     let mut names: Vec<&str> =
         list.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
@@ -27,19 +27,19 @@ fn studies_are_listed_one_per_line_and_printed_unchanged() {
     files.sort_unstable();
     assert_eq!(names, files);
     for name in names {
-        let printed = bench.assay(["studies", name]);
+        let printed = bench.assay(["run", "--list", name]);
         printed.assert_code(0);
         let path = studies().join(format!("{name}.toml"));
         assert_eq!(printed.stdout, fs::read_to_string(path).unwrap());
     }
-    let job_file = bench.assay(["studies", "io-weight-job.fio"]);
+    let job_file = bench.assay(["run", "--list", "io-weight-job.fio"]);
     assert_eq!(job_file.stdout, fs::read_to_string(studies().join("io-weight-job.fio")).unwrap());
 }
 
 #[test]
 fn a_printed_study_is_valid() {
     let bench = Bench::aside();
-    let text = bench.assay(["studies", "io-weight"]).stdout;
+    let text = bench.assay(["run", "--list", "io-weight"]).stdout;
     let study = bench.write("mine.toml", &text);
     let ended = bench.assay(["check".as_ref(), study.as_os_str(), "--json".as_ref()]);
     assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
@@ -53,7 +53,7 @@ fn a_printed_study_is_valid() {
 
 #[test]
 fn the_schema_equals_the_one_in_the_docs() {
-    let ended = Bench::aside().assay(["schema"]);
+    let ended = Bench::aside().assay(["generate", "schema"]);
     ended.assert_code(0);
     let printed: Value = serde_json::from_str(&ended.stdout).unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/study.schema.json");

@@ -186,7 +186,7 @@ fn a_folder_of_the_caller_that_is_not_empty_stays_the_callers() {
     chown(&run, Some(CALLER), Some(CALLER)).unwrap();
     let mut command = bench.program();
     command.env("SUDO_UID", CALLER.to_string()).env("SUDO_GID", CALLER.to_string());
-    command.args(["sample", "--for", "200ms", "--out"]).arg(&run).args(["--", "true"]);
+    command.args(["record", "--for", "200ms", "--out"]).arg(&run).args(["--", "true"]);
     let refused = bench.finish(command);
     refused.assert_code(4);
     refused.assert_says(&["the folder is not empty", "--out"]);

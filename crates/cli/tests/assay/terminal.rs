@@ -277,7 +277,7 @@ fn control_sequences_in_documents_are_escaped_on_a_terminal() {
     fs::write(run.join("manifest.json"), manifest.to_string()).unwrap();
     for form in ["jsonl", "openmetrics", "fio"] {
         let mut command = bench.program();
-        command.arg("export").arg(&run).args(["--no-samples", "--to", form]);
+        command.arg("report").arg(&run).args(["--no-samples", "--as", form]);
         command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
         let (status, _, written) = Terminal::start(&command, 60, 80).end();
         assert_eq!(status.code(), Some(0), "{form}: {written:?}");

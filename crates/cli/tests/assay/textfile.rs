@@ -47,8 +47,7 @@ fn an_audit_writes_its_findings_and_names_no_group() {
     assert!(text.contains("assay_audit_findings{rule=\"A-SCHEDULER\",class=\"no-effect\"} "));
     assert!(!text.contains("assay_watch"), "{text}");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o444, 0o444, "the collector's");
-    let ended =
-        bench.assay(["audit", "--watch", "--for", "1s", "--textfile", "missing/assay.prom"]);
+    let ended = bench.assay(["audit", "watch", "--for", "1s", "--textfile", "missing/assay.prom"]);
     ended.assert_code(4);
     assert!(ended.stderr.contains("missing"), "{}", ended.stderr);
 }
@@ -61,7 +60,7 @@ fn a_watch_keeps_its_file_up_to_date() {
         return skip(test, "no group can be made in a hierarchy of cpu");
     };
     let mut command = bench.program();
-    command.args(["audit", "--watch", "--every", "200ms", "--textfile", "assay.prom"]);
+    command.args(["audit", "watch", "--interval", "200ms", "--textfile", "assay.prom"]);
     let running = Running::start(command, bench.folder(), bench.out());
     let file = bench.path("assay.prom");
     let before = until(&file, "file", |text| !text.is_empty());

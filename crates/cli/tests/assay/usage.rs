@@ -24,9 +24,9 @@ fn refuses_a_duration_without_a_unit() {
 #[test]
 fn refuses_an_unknown_study_and_names_the_nearest() {
     refused(&["run", "io-wieght"], &["no shipped study is called `io-wieght`", "`io-weight`"]);
-    refused(&["check", "nothing-like-it"], &["assay studies"]);
-    refused(&["run", "absent.toml"], &["cannot read absent.toml", "assay studies"]);
-    refused(&["studies", "io-wieght"], &["no shipped study is called `io-wieght`", "hint: "]);
+    refused(&["check", "nothing-like-it"], &["assay run --list"]);
+    refused(&["run", "absent.toml"], &["cannot read absent.toml", "assay run --list"]);
+    refused(&["run", "--list", "io-wieght"], &["no shipped study is called `io-wieght`", "hint: "]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 """The rule of docs/judging.md for means, computed without Assay: `rule.py RUN SAMPLES.csv`.
 
 RUN is a run folder with manifest.json; what was promised to each group is taken from its verdict.json. SAMPLES.csv is
-what `assay export RUN --to csv` wrote. For every promise on bytes, requests or CPU time it prints a line of JSON.
+what `assay report RUN --as csv` wrote. For every promise on bytes, requests or CPU time it prints a line of JSON.
 """
 
 import csv

@@ -21,7 +21,7 @@ class Documents(unittest.TestCase):
 
     def exported(self, run: Path, form: str) -> Path:
         path = self.folder / "document"
-        command = [PROGRAM, "export", str(run), "--to", form, "--out", str(path)]
+        command = [PROGRAM, "report", str(run), "--as", form, "--out", str(path)]
         subprocess.run(command, capture_output=True, check=True)
         return path
 

@@ -1,4 +1,4 @@
-"""The file of `assay audit --watch --textfile`: by the parser of its format, and by Prometheus with the queries of the dashboard.
+"""The file of `assay audit watch --textfile`: by the parser of its format, and by Prometheus with the queries of the dashboard.
 ASSAY_PROGRAM names the program."""
 
 import json
@@ -68,7 +68,7 @@ class Page(unittest.TestCase):
         watch = self.folder / "watch"
         watch.mkdir()
         self.file = watch / "metrics.txt"
-        self.enterContext(running([PROGRAM, "audit", "--watch", "--every", "200ms", "--textfile", str(self.file)], watch))
+        self.enterContext(running([PROGRAM, "audit", "watch", "--interval", "200ms", "--textfile", str(self.file)], watch))
         awaited(self.file.exists)
 
     def test_it_is_the_format_of_prometheus_and_holds_what_the_audit_found(self) -> None:

@@ -21,7 +21,7 @@ pub(super) const WEIGHT_MODE: CauseEntry = CauseEntry {
     code: "C-WEIGHT-MODE",
     what: "The scheduler counts a weight as often as the group has runnable threads, and not once for the group.",
     fingerprint: "`cgroup_mode` is not `smp` (on Linux 7.3 it is `concur`), groups have unequal numbers of threads, and shares are nearer to weight x min(threads, CPUs) than to the weights.",
-    confirm: "`cgroup_mode` smp, the law of older kernels: the error vanishes. `assay explain` sets it in a guest of the lab only, since the kernel patches its code for that; elsewhere the cause stays suspected.",
+    confirm: "`cgroup_mode` smp, the law of older kernels: the error vanishes. `assay diagnose` sets it in a guest of the lab only, since the kernel patches its code for that; elsewhere the cause stays suspected.",
     tests: &["weight-mode"],
     effects: &[PredictedEffect::vanishes(
         &["weight-mode"],

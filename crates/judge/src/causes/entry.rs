@@ -30,7 +30,7 @@ pub struct CauseEntry {
     pub fingerprint: &'static str,
     /// What to change to test it, and how far the error should move.
     pub confirm: &'static str,
-    /// The interventions of `assay explain` that test it, by name.
+    /// The interventions of `assay diagnose` that test it, by name.
     pub tests: &'static [&'static str],
     /// What interventions do to the error under it, where that does not depend on the trial.
     pub effects: &'static [PredictedEffect],
@@ -85,7 +85,7 @@ impl CauseEntry {
 /// The effect of some changes under one cause.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PredictedEffect {
-    /// Names of the interventions of `assay explain`.
+    /// Names of the interventions of `assay diagnose`.
     pub of: &'static [&'static str],
     /// What becomes of the error.
     pub expect: Expect,

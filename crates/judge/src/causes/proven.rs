@@ -386,7 +386,7 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         code: "C-UNKNOWN",
         what: "None of the known causes fits what was recorded.",
         fingerprint: "What was ruled out, and what could not be examined, with figures.",
-        confirm: "`assay explain RUN` tries every intervention that the host allows.",
+        confirm: "`assay diagnose RUN` tries every intervention that the host allows.",
         tests: &[
             "requests",
             "iodepth",

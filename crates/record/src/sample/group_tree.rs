@@ -56,7 +56,7 @@ impl GroupTree {
         if !root.is_directory(self.directory(path)) {
             let mount = self.mount.display();
             return Err(WatchError::Target(format!(
-                "there is no group `{path}` in {mount}\n  hint: assay groups --controller {controller}"
+                "there is no group `{path}` in {mount}\n  hint: assay top --controller {controller}"
             )));
         }
         Ok(())

@@ -27,7 +27,7 @@ pub fn fio(manifest: &Manifest, samples: &[Vec<Vec<Table>>]) -> Result<Value, Er
     if jobs.iter().all(|job| job["read"]["io_bytes"] == 0 && job["write"]["io_bytes"] == 0) {
         return Err(Error::NotApplicable(
             "fio's format describes I/O, but no measured group of this run did any\n  \
-             hint: `--to parquet` exports everything that was measured"
+             hint: `--as parquet` exports everything that was measured"
                 .to_owned(),
         ));
     }

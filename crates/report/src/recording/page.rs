@@ -35,7 +35,7 @@ pub(super) fn page(recorded: &Recorded<'_>) -> Page {
     ];
     Page {
         title: manifest.title.clone(),
-        kicker: vec!["assay sample".to_owned(), manifest.started_at.clone()],
+        kicker: vec!["assay record".to_owned(), manifest.started_at.clone()],
         heading: manifest.title.clone(),
         question: Some("A recording without a study: no promises, no verdict.".to_owned()),
         verdict: None,

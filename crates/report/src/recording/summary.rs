@@ -1,4 +1,4 @@
-//! The document of `assay sample --json`.
+//! The document of `assay record --json`.
 
 use std::collections::BTreeMap;
 

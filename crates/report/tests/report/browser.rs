@@ -70,7 +70,7 @@ fn page_draws_every_figure_offline_without_console_messages() {
     }
 }
 
-/// The recording that `assay sample` would make of the same samples.
+/// The recording that `assay record` would make of the same samples.
 pub(crate) fn recording() -> String {
     let mut run = cases::kept();
     run.manifest.recording = Some(Recording {

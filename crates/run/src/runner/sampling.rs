@@ -76,7 +76,7 @@ pub fn sample(
     let prepared = prepare_chosen(&root, &targets, &Choice::Most(request.also.clone()));
     let mut not_available = prepared.not_available.clone();
     // The first round is taken before the command is started, so that its beginning is sampled.
-    let affinity = SamplerAffinity::unrestricted("`assay sample` does not change the host");
+    let affinity = SamplerAffinity::unrestricted("`assay record` does not change the host");
     let sampler = Sampler::start(prepared, &samples, request.interval, affinity)?;
     let began_ns = monotonic_ns();
     events.append(&event(began_ns, "start", request.target.title()))?;

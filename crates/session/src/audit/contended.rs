@@ -1,4 +1,4 @@
-//! `assay audit --for`: watches the groups for some time, and compares what they were told with what they got.
+//! `assay fairness --for`: watches the groups for some time, and compares what they were told with what they got.
 
 use std::time::{Duration, Instant};
 

@@ -61,7 +61,7 @@ pub(super) fn find(
     match found.as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(Error::usage(format!(
-            "no group of the controller `cpu` belongs to `{name}`\n  hint: assay groups --controller cpu"
+            "no group of the controller `cpu` belongs to `{name}`\n  hint: assay top --controller cpu"
         ))),
         several => {
             let shown: Vec<&str> = several.iter().take(SHOWN).map(String::as_str).collect();
@@ -177,7 +177,7 @@ mod tests {
         let error = found(NamedBy::Unit, "a.service").unwrap_err();
         assert!(error.contains("user-1.slice") && error.contains("user-2.slice"), "{error}");
         let error = found(NamedBy::Unit, "batch").unwrap_err();
-        assert!(error.contains("assay groups"), "{error}");
+        assert!(error.contains("assay top"), "{error}");
         assert!(found(NamedBy::Container, "nginx.service").is_err());
         assert!(found(NamedBy::Container, &ID[..3]).is_err(), "too short for an id");
     }

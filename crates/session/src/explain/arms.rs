@@ -26,7 +26,7 @@ const MOST_REQUESTS: u32 = 2048;
 /// `task_tick_fair`. Nobody knows yet whether the emulator or the kernel is at fault, and a host must not find out.
 const NOT_ON_A_HOST: &str = "it patches the kernel's code, after which a guest of Linux 7.3.4 once panicked: only guests of \
                              the lab try it (assay lab exec --kernel debian-7.3 -- sh -c 'assay run STUDY --out \
-                             /tmp/run; assay explain /tmp/run')";
+                             /tmp/run; assay diagnose /tmp/run')";
 
 /// The changes, and the trials of those that are possible.
 pub(super) struct Chosen {

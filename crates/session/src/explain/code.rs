@@ -62,7 +62,7 @@ pub fn codes() -> Vec<(String, &'static str)> {
     causes.chain(rules).chain(known).chain(mistakes).collect()
 }
 
-/// What `assay explain --only` takes: codes of causes and names of changes, each with a line about it.
+/// What `assay diagnose --only` takes: codes of causes and names of changes, each with a line about it.
 #[must_use]
 pub fn cause_names() -> Vec<(&'static str, &'static str)> {
     let changes = catalogue().flat_map(|entry| entry.tests.iter().map(|test| (*test, "")));

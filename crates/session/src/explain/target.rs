@@ -159,7 +159,7 @@ fn smallest(manifest: &Manifest, judgement: &Judgement) -> Option<(usize, usize)
 fn recorded_study(manifest: &Manifest) -> Result<Study, Error> {
     if let Some(guest) = &manifest.guest {
         return Err(Error::usage(format!(
-            "the run took place in a guest ({})\n  hint: run `assay explain` in such a guest \
+            "the run took place in a guest ({})\n  hint: run `assay diagnose` in such a guest \
              (`assay lab exec`)",
             guest.line()
         )));

@@ -99,7 +99,7 @@ pub(crate) fn refuse_missing_tools(
         refusals.push(Refusal::new(
             "`{study}` is the folder of the study file, and a shipped study \
              has none",
-            "copy the study into a file: `assay studies NAME > FILE.toml`",
+            "copy the study into a file: `assay run --list NAME > FILE.toml`",
         ));
     }
 }

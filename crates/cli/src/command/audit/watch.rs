@@ -1,49 +1,46 @@
-//! `assay audit --watch`: one line a change, as text or JSON.
+//! `assay audit watch`: one line a change, as text or JSON.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_audit::{change, counts};
 use assay_host::facts::Available;
 use assay_session::{
-    Error, WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
+    Code, Error, WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
 };
-use assay_sys::kernel::{Root, signal};
+use assay_sys::kernel::signal;
 use clap::Args;
 use serde::Serialize;
 
 use crate::destination::Destination;
 use crate::output;
-use crate::parsers::duration_in;
+use crate::parsers::{duration_in, watching};
 
 /// Arguments of a watch.
 #[derive(Debug, Args)]
 pub(super) struct WatchArguments {
-    /// Show changes of settings as they happen, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["file", "snapshot", "groups", "all", "baseline", "is_self", "report", "manifests"])]
-    watch: bool,
-    /// How often files are read again of which no write was reported [default: 1s]
-    #[arg(long, value_name = "DURATION", value_parser = every, requires = "watch")]
-    every: Option<Duration>,
+    /// Watch the host whose root is mounted at DIR
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+    /// How long to watch [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "DURATION", value_parser = watching)]
+    length: Option<Duration>,
+    /// How often files are read again that the kernel reports no writes of
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = interval)]
+    interval: Duration,
+    /// Write metrics to FILE again and again, for the textfile collector of node_exporter
+    #[arg(long, value_name = "FILE")]
+    textfile: Option<PathBuf>,
+    /// Print one line of JSON a change
+    #[arg(long)]
+    json: bool,
 }
 
-fn every(text: &str) -> Result<Duration, String> {
+fn interval(text: &str) -> Result<Duration, String> {
     const SHORTEST: Duration = Duration::from_millis(100);
     const LONGEST: Duration = Duration::from_secs(3600);
     duration_in(text, SHORTEST..=LONGEST, "expected 0.1 s to 1 h")
-}
-
-impl WatchArguments {
-    pub(super) const fn is_asked(&self) -> bool {
-        self.watch
-    }
-
-    /// How to watch, for `length` or until Ctrl-C.
-    pub(super) fn options(&self, length: Option<Duration>) -> Option<WatchOptions> {
-        let every = self.every.unwrap_or(Duration::from_secs(1));
-        self.watch.then_some(WatchOptions { every, length })
-    }
 }
 
 /// A line of JSON.
@@ -54,18 +51,15 @@ enum Line<'a> {
     Summary(&'a WatchSummary),
 }
 
-/// Watches; returns whether anything changed.
-pub(super) fn run(
-    root: &Root,
-    options: WatchOptions,
-    textfile: Option<&Path>,
-    as_json: bool,
-) -> Result<bool, Error> {
+/// Watches, and shows each change when it happens.
+pub(super) fn run(arguments: &WatchArguments) -> Result<Code, Error> {
+    let (root, as_json) = (super::root_at(&arguments.root)?, arguments.json);
     signal::note_interruptions();
     let mut out = Destination::stdout().map_err(|cause| Error::host(write_error(&cause)))?;
     let mut put = |line: String| out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_ok();
     let mut tell = |change: &WatchedChange| put(shown(&Line::Change(change), as_json));
-    let summary = watch_settings(root, options, textfile, &mut tell)?;
+    let options = WatchOptions { every: arguments.interval, length: arguments.length };
+    let summary = watch_settings(&root, options, arguments.textfile.as_deref(), &mut tell)?;
     put(shown(&Line::Summary(&summary), as_json));
     if !as_json {
         let unknown = summary.writers_unknown.iter();
@@ -73,7 +67,7 @@ pub(super) fn run(
             .for_each(|why| output::message(&format!("which processes wrote is not known: {why}")));
         summary.left_out.iter().for_each(|what| output::message(&format!("not watched: {what}")));
     }
-    Ok(summary.changes > 0)
+    Ok(Code::Kept)
 }
 
 /// A whole line. A name of a process may have line breaks, which are escaped.

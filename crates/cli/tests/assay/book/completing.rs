@@ -19,7 +19,7 @@ const ASKED: [(&[&str], &str); 12] = [
     (&["check", "own.toml", "--set", "lo"], "load="),
     (&["check", "own.toml", "--set", "load=50,"], "load=50,100"),
     (&["exec", "--set", "memory.hi"], "memory.high="),
-    (&["explain", "runs/a", "--only", "C-REQ"], "C-REQUEST-POOL"),
+    (&["diagnose", "runs/a", "--only", "C-REQ"], "C-REQUEST-POOL"),
     (&["explain", "A-ANC"], "A-ANCESTOR"),
     (&["conform", "cpu/weights-div"], "cpu/weights-divide-a-saturated-cpu"),
     (&["judge", "runs/2026"], "runs/20260101T000000Z-a"),
@@ -38,7 +38,7 @@ const HOSTILE: [&str; 4] = [
 /// A folder with a study, runs, and what others put beside them.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let study = assay(folder.path(), ["studies", "cpu-weight"]).stdout;
+    let study = assay(folder.path(), ["run", "--list", "cpu-weight"]).stdout;
     let own = study
         .replace("[factors]\n", "[factors]\nload = [50, 100]\n")
         .replace("cpuload = 100", "cpuload = \"{load}\"");
@@ -110,7 +110,7 @@ fn shells_complete_names_of_studies_factors_knobs_causes_rules_cases_and_runs() 
             continue;
         }
         let folder = folder();
-        let script = assay(folder.path(), ["completions", shell]).stdout;
+        let script = assay(folder.path(), ["generate", "completions", shell]).stdout;
         fs::write(folder.path().join("script"), script).unwrap();
         for (words, expected) in ASKED {
             let offered = offered(shell, folder.path(), words);

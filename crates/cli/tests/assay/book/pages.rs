@@ -12,7 +12,7 @@ use crate::book::program::assay;
 /// The pages in a new folder.
 fn pages() -> (tempfile::TempDir, Vec<(String, String)>) {
     let folder = tempfile::tempdir().unwrap();
-    let ended = assay(folder.path(), ["man", "pages"]);
+    let ended = assay(folder.path(), ["generate", "man", "pages"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let mut pages: Vec<(String, String)> = fs::read_dir(folder.path().join("pages"))
         .unwrap()
@@ -43,7 +43,7 @@ fn every_command_has_a_page_with_its_exit_codes() {
     assert!(run.contains("\\fB130\\fR\ninterrupted"), "{run}");
     assert!(run.contains("\\-\\-at\\-most"), "{run}");
     // Commands that only hold others have none of their own.
-    let parents = ["assay.1", "assay-lab.1", "assay-fleet.1"];
+    let parents = ["assay.1", "assay-lab.1", "assay-fleet.1", "assay-generate.1"];
     for (name, text) in pages.iter().filter(|(name, _)| !parents.contains(&name.as_str())) {
         assert!(text.contains(".SH EXAMPLES\n.TP\n\\fBassay "), "{name} has no examples");
     }
@@ -75,7 +75,7 @@ fn man_understands_every_page() {
 fn shells_understand_their_completions() {
     for (shell, needle) in [("bash", "_assay"), ("zsh", "#compdef assay"), ("fish", "complete")] {
         let folder = tempfile::tempdir().unwrap();
-        let ended = assay(folder.path(), ["completions", shell]);
+        let ended = assay(folder.path(), ["generate", "completions", shell]);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         assert!(ended.stdout.contains(needle), "{}", ended.stdout);
         let path = folder.path().join("script");
@@ -94,7 +94,7 @@ fn shells_understand_their_completions() {
 #[test]
 fn an_unknown_shell_is_refused_with_the_known_ones() {
     let folder = tempfile::tempdir().unwrap();
-    let ended = assay(folder.path(), ["completions", "csh"]);
+    let ended = assay(folder.path(), ["generate", "completions", "csh"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("bash") && ended.stderr.contains("fish"), "{}", ended.stderr);
 }
@@ -103,7 +103,7 @@ fn an_unknown_shell_is_refused_with_the_known_ones() {
 fn the_error_for_unwritable_pages_names_the_path() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
-    let ended = assay(folder.path(), ["man", "file/below"]);
+    let ended = assay(folder.path(), ["generate", "man", "file/below"]);
     assert_eq!(ended.code, Some(4));
     assert!(
         ended.stderr.contains("file/below") && ended.stderr.contains("hint: "),

@@ -31,7 +31,7 @@ fn words_end_where_the_command_does() {
         split("assay run x --set \"a=1 2\"   # why"),
         ["assay", "run", "x", "--set", "a=1 2"]
     );
-    assert_eq!(split("assay studies > mine.toml"), ["assay", "studies"]);
+    assert_eq!(split("assay run --list > mine.toml"), ["assay", "run", "--list"]);
     assert_eq!(split("sh -c 'a; b' && c"), ["sh", "-c", "a; b"]);
     assert_eq!(words("sh -c 'open"), None);
 }

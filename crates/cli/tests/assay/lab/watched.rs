@@ -59,7 +59,7 @@ for weight in 100 300; do
         sh -c ': >/run/computes-'$weight'; while [ ! -e /run/seen ]; do :; done'
 done
 await test -e /run/computes-100; await test -e /run/computes-300
-part contended "$assay" audit --for 20s --json
+part contended "$assay" fairness --for 20s --json
 touch /run/seen; wait
 "#;
 
@@ -127,7 +127,7 @@ fn requests_are_followed_on_linux_6_1_with_v1() {
     assert_requests_followed(&guest);
 }
 
-/// The programs of `audit --for` are loaded and see both groups want a CPU. How an emulated CPU divides itself is another
+/// The programs of `fairness` are loaded and see both groups want a CPU. How an emulated CPU divides itself is another
 /// matter; that the kernel knows the weights is not.
 fn assert_contention_is_seen(guest: &Visit) {
     let answer = guest.part("contended").json();

@@ -21,7 +21,7 @@ pub(crate) fn assert_recomputed(bench: &Bench) {
 /// The number of promises that were compared.
 #[track_caller]
 pub(crate) fn recomputed(bench: &Bench) -> usize {
-    bench.assay(["export", "run", "--to", "csv", "--out", "by-hand"]).assert_code(0);
+    bench.assay(["report", "run", "--as", "csv", "--out", "by-hand"]).assert_code(0);
     let program = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/python/rule.py");
     let mut python = Command::new("python3");
     python.arg(program).arg(bench.out()).arg(bench.path("by-hand").join("samples.csv"));

@@ -72,7 +72,7 @@ impl FollowTarget {
             }
             Self::Process(pid) => {
                 let text = root.read(format!("/proc/{pid}/stat")).map_err(|error| {
-                    error.with_hint("no process has this id; `assay groups` and ps(1) list them")
+                    error.with_hint("no process has this id; `assay top` and ps(1) list them")
                 })?;
                 let stat = task::stat(text.as_bytes());
                 let name = stat.map(|stat| String::from_utf8_lossy(stat.name).into_owned());
@@ -127,7 +127,7 @@ impl Places {
             return Err(Error::unexpected(
                 "follow the group",
                 Path::new(path),
-                "no hierarchy has it; `assay groups` lists all, with paths below the mounts",
+                "no hierarchy has it; `assay top` lists all, with paths below the mounts",
             ));
         }
         Ok(Self(places))

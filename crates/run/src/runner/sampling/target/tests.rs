@@ -83,5 +83,5 @@ fn a_group_of_cgroup_2_has_pressure_and_one_directory() {
     assert!(group.cpu.unwrap_err().contains("`cpu`") && group.memory.is_err());
     assert!(group.pressure.is_some());
     let error = follow("gone", &facts(true)).unwrap_err().to_string();
-    assert!(error.contains("gone") && error.contains("assay groups"), "{error}");
+    assert!(error.contains("gone") && error.contains("assay top"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! `assay groups --watch`: repeated listings, on a terminal or as plain blocks.
+//! `assay top --watch`: repeated listings, on a terminal or as plain blocks.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(super) struct WatchOptions {
 }
 
 /// Reads repeatedly and shows the use since the previous reading, until `q`, Ctrl-C or a closed pipe
-/// (`assay groups --watch | head`).
+/// (`assay top --watch | head`).
 pub(super) fn run(first: Inventory, read: impl Fn() -> Inventory, options: WatchOptions) {
     signal::note_interruptions();
     let screen = if options.as_json { None } else { Screen::enter() };

@@ -1,4 +1,4 @@
-//! `assay export`
+//! `assay report --as`: runs in formats for other programs, once or while they run.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -9,39 +9,14 @@ use assay_session::{
     Code, Error, ExportFormat, LiveExport, export_tables, export_text, follow_lines,
     follow_metrics, write_error,
 };
-use clap::Args;
 use serde::Serialize;
 
+use super::ReportArguments;
 use crate::destination::Destination;
 use crate::observer::refuse;
 use crate::output;
-use crate::parsers::one_of;
 
-/// Arguments of `assay export`.
-#[derive(Debug, Args)]
-pub(crate) struct ExportArguments {
-    /// Run folders, or folders of run folders; all become one set of tables
-    #[arg(value_name = "RUN", required_unless_present = "follow")]
-    runs: Vec<PathBuf>,
-    /// Format
-    #[arg(long, value_name = "FORMAT", default_value = "parquet", value_parser = one_of(&ExportFormat::ALL))]
-    to: ExportFormat,
-    /// Output: a folder for parquet and csv [default: `export/` in the run folder], a file for the others
-    /// [default: stdout]
-    #[arg(long, value_name = "PATH")]
-    out: Option<PathBuf>,
-    /// Leave out the table `samples`, by far the largest
-    #[arg(long)]
-    no_samples: bool,
-    /// Follow a running run until it ends, as JSON lines or with `--to openmetrics`
-    #[arg(long, value_name = "RUN", conflicts_with = "runs")]
-    follow: Option<PathBuf>,
-    /// Print what was written, and what was left out and why, as JSON; documents and lines need `--out` then
-    #[arg(long, conflicts_with = "follow")]
-    json: bool,
-}
-
-/// The document of `assay export --json`.
+/// The document of `assay report --as FORMAT --json`.
 #[derive(Debug, Serialize)]
 struct Exported<'o> {
     /// Version of this format.
@@ -61,26 +36,23 @@ struct LeftOut<'o> {
     why: &'o str,
 }
 
-/// Writes runs in formats for other programs.
-pub(crate) fn run(arguments: &ExportArguments) -> Result<Code, Error> {
-    match &arguments.follow {
-        Some(run) => Ok(follow(run, arguments).map(|()| Code::Kept)?),
-        None => conclude(&write(arguments)?, arguments.json),
-    }
+/// Writes runs in a format for other programs.
+pub(super) fn run(arguments: &ReportArguments, format: ExportFormat) -> Result<Code, Error> {
+    conclude(&write(arguments, format)?, arguments.json)
 }
 
-fn write(arguments: &ExportArguments) -> Result<Outcome, ExportError> {
-    if arguments.json && arguments.to.of_tables().is_none() && arguments.out.is_none() {
+fn write(arguments: &ReportArguments, format: ExportFormat) -> Result<Outcome, ExportError> {
+    if arguments.json && format.of_tables().is_none() && arguments.out.is_none() {
         let why = "both would go to stdout\n  hint: name a file with `--out FILE`";
         return Err(ExportError::NotApplicable(why.to_owned()));
     }
     let runs = RunSource::find(&arguments.runs)?;
     let (out, samples) = (arguments.out.as_deref(), !arguments.no_samples);
-    if let Some(format) = arguments.to.of_tables() {
+    if let Some(format) = format.of_tables() {
         return export_tables(&runs, format, out, samples);
     }
     let mut out = open(out)?;
-    let outcome = export_text(&runs, arguments.to, &mut out, samples)?;
+    let outcome = export_text(&runs, format, &mut out, samples)?;
     out.flush().map_err(|cause| write_error(&cause))?;
     out.into_inner().map_err(|cause| write_error(cause.error()))?.finish()?;
     Ok(outcome)
@@ -123,25 +95,25 @@ fn open_live(out: Option<&Path>) -> Result<BufWriter<Destination>, ExportError> 
 
 /// Writes a running run until it is over: its rows, or the latest counters, which replace a file as a
 /// whole.
-fn follow(run: &Path, arguments: &ExportArguments) -> Result<(), ExportError> {
+pub(super) fn follow(run: &Path, arguments: &ReportArguments) -> Result<(), ExportError> {
     if !run.is_dir() {
         RunFolder::open(run)?;
     }
     let out = arguments.out.as_deref();
-    match arguments.to {
-        ExportFormat::OpenMetrics => follow_metrics(run, |text| {
+    match arguments.format {
+        Some(ExportFormat::OpenMetrics) => follow_metrics(run, |text| {
             match out {
                 None => output::data(text),
                 Some(path) => assay_sys::files::replace(path, text.as_bytes())?,
             }
             Ok(())
         }),
-        ExportFormat::Parquet | ExportFormat::JsonLines => {
+        Some(ExportFormat::JsonLines) => {
             follow_lines(Follower::new(run), &mut open_live(out)?, &|| false)
         }
         _ => Err(ExportError::NotApplicable(
-            "a running run cannot be exported in this format\n  hint: follow it with `--to jsonl` or \
-             `--to openmetrics`"
+            "a running run cannot be followed in this format\n  hint: follow it with `--as jsonl` or \
+             `--as openmetrics`"
                 .to_owned(),
         )),
     }

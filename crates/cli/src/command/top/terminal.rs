@@ -1,4 +1,4 @@
-//! The terminal of `assay groups --watch`: single keys and a screen redrawn in place. Its state is
+//! The terminal of `assay top --watch`: single keys and a screen redrawn in place. Its state is
 //! restored afterwards.
 
 use std::io::{self, IsTerminal, Write, stdin, stdout};

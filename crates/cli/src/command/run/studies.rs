@@ -1,23 +1,12 @@
-//! `assay studies`
+//! `assay run --list`: the shipped studies, or the file of one.
 
 use assay_session::{Code, Error};
 use assay_study::{parse, shipped, shipped_file};
-use clap::Args;
 use serde::Serialize;
 
 use crate::output;
 
-/// Arguments of `assay studies`.
-#[derive(Debug, Args)]
-pub(crate) struct StudiesArguments {
-    /// Print the file of this study
-    name: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// The document of `assay studies --json`.
+/// The document of `assay run --list --json`.
 #[derive(Debug, Serialize)]
 struct Studies {
     /// Version of this format.
@@ -37,7 +26,7 @@ struct Listed {
     question: Option<String>,
 }
 
-/// The document of `assay studies NAME --json`.
+/// The document of `assay run --list STUDY --json`.
 #[derive(Debug, Serialize)]
 struct StudyText<'a> {
     /// Version of this format.
@@ -49,19 +38,19 @@ struct StudyText<'a> {
 }
 
 /// Lists the shipped studies, or prints the file of one.
-pub(crate) fn run(arguments: &StudiesArguments) -> Result<Code, Error> {
-    let Some(name) = &arguments.name else {
-        return list(arguments.json);
-    };
+pub(super) fn run(name: &str, as_json: bool) -> Result<Code, Error> {
+    if name.is_empty() {
+        return list(as_json);
+    }
     // A shipped study may bring files of its own, such as a job file.
     let study =
         shipped().iter().find(|study| study.name == name).map(|study| study.text.to_owned());
     let text = study.map_or_else(|| shipped_file(name), Ok).map_err(|_| {
         Error::usage(format!(
-            "no shipped study is called `{name}`\n  hint: `assay studies` lists them"
+            "no shipped study is called `{name}`\n  hint: `assay run --list` shows them"
         ))
     })?;
-    match arguments.json {
+    match as_json {
         true => output::json(&StudyText { schema: 1, name, text })?,
         false => output::data(&text),
     }

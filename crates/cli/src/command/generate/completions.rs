@@ -1,4 +1,4 @@
-//! `assay completions`: scripts for shells, which ask the program what may stand at a place.
+//! `assay generate completions`: scripts for shells, which ask the program what may stand at a place.
 
 mod names;
 mod words;
@@ -12,7 +12,7 @@ use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 use crate::output;
 use crate::parsers::one_of;
 
-/// Arguments of `assay completions`.
+/// Arguments of `assay generate completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
     /// Shell

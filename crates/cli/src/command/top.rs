@@ -1,4 +1,4 @@
-//! `assay groups`
+//! `assay top`
 
 mod terminal;
 mod watch;
@@ -14,9 +14,9 @@ use clap::Args;
 use crate::output;
 use crate::parsers::{number_in, one_of};
 
-/// Arguments of `assay groups`.
+/// Arguments of `assay top`.
 #[derive(Debug, Args)]
-pub(crate) struct GroupsArguments {
+pub(crate) struct TopArguments {
     /// Show only this group and its descendants; a path below the mounts
     path: Option<String>,
     /// Show only the hierarchy of this controller, by its v2 name
@@ -49,7 +49,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Lists groups, once or repeatedly.
-pub(crate) fn run(arguments: &GroupsArguments) -> Result<Code, Error> {
+pub(crate) fn run(arguments: &TopArguments) -> Result<Code, Error> {
     let root = Root::real();
     let layout = gather(&root).map_err(Error::host)?.cgroup;
     let filter = Filter {

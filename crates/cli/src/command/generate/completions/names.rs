@@ -51,16 +51,15 @@ fn paths(current: &OsStr) -> Vec<CompletionCandidate> {
 fn completer(command: &str, argument: &str) -> Option<Completer> {
     Some(match (command, argument) {
         (_, "study") => studies,
-        ("studies", "name") => shipped_studies,
         ("exec" | "blame", "set") => knobs,
         (_, "set") => factors,
-        ("explain", "only") => causes,
-        ("conform", "cases" | "arguments") | ("passport", "only") => cases,
-        ("explain", "run") => runs_and_codes,
-        ("judge" | "report", "run")
-        | ("compare" | "export", "runs")
+        ("diagnose", "only") => causes,
+        ("conform", "cases" | "arguments") => cases,
+        ("explain", "code") => known_codes,
+        ("judge" | "diagnose", "run")
+        | ("compare" | "report", "runs")
         | ("compare" | "run", "baseline")
-        | ("export", "follow") => runs,
+        | ("report", "follow") => runs,
         _ => return None,
     })
 }
@@ -136,12 +135,8 @@ fn causes(current: &OsStr) -> Vec<CompletionCandidate> {
     beginning(current, cause_names().into_iter().map(|(name, about)| (name.to_owned(), about)))
 }
 
-fn runs_and_codes(current: &OsStr) -> Vec<CompletionCandidate> {
-    let mut found = runs(current);
-    if !current.is_empty() {
-        found.extend(beginning(current, codes()));
-    }
-    found
+fn known_codes(current: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(current, codes())
 }
 
 fn cases(current: &OsStr) -> Vec<CompletionCandidate> {
@@ -197,20 +192,18 @@ mod tests {
             ("run", "study"),
             ("run", "set"),
             ("run", "baseline"),
-            ("studies", "name"),
             ("exec", "set"),
             ("blame", "set"),
-            ("explain", "only"),
-            ("explain", "run"),
+            ("diagnose", "only"),
+            ("diagnose", "run"),
+            ("explain", "code"),
             ("conform", "cases"),
             ("conform", "arguments"),
-            ("passport", "only"),
             ("compare", "runs"),
             ("compare", "baseline"),
-            ("export", "runs"),
-            ("export", "follow"),
+            ("report", "runs"),
+            ("report", "follow"),
             ("judge", "run"),
-            ("report", "run"),
         ] {
             let is_completed = completed.iter().any(|one| one.0 == command && one.1 == argument);
             assert!(is_completed, "{command} {argument}");
@@ -254,7 +247,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_tables() {
-        assert_eq!(words(&runs_and_codes(OsStr::new("A-ANC"))), ["A-ANCESTOR"]);
+        assert_eq!(words(&known_codes(OsStr::new("A-ANC"))), ["A-ANCESTOR"]);
         assert_eq!(words(&knobs(OsStr::new("memory.hi"))), ["memory.high="]);
         assert!(words(&causes(OsStr::new("C-"))).len() > 20);
         assert!(words(&cases(OsStr::new("cpu/"))).len() > 3);

@@ -1,4 +1,4 @@
-//! `assay sample`: a recording without a study, of a command, of a process and of a group.
+//! `assay record`: a recording without a study, of a command, of a process and of a group.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::running::Running;
 
 /// Exit code, stdout, stderr.
 fn sample(bench: &Bench, arguments: &[&str]) -> (i32, String, String) {
-    let output = bench.program().arg("sample").args(arguments).output().unwrap();
+    let output = bench.program().arg("record").args(arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
@@ -24,7 +24,7 @@ const WORK: &str = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; sleep 0.3;
 
 #[test]
 fn a_command_is_recorded_from_start_to_end_and_nothing_else_changes() {
-    let Some(bench) = Bench::with("assay sample", &[]) else { return };
+    let Some(bench) = Bench::with("assay record", &[]) else { return };
     let out = bench.path("run");
     let place = out.to_str().unwrap();
     let arguments = ["--for", "60s", "--json", "--out", place, "--", "sh", "-c", WORK];
@@ -53,7 +53,7 @@ fn a_command_is_recorded_from_start_to_end_and_nothing_else_changes() {
     let page = read(&out.join("report.html"));
     assert!(page.contains("id=\"trial-1-threads-spec\""), "threads are drawn");
     assert!(!page.contains("The machine was divided as promised"), "no promises, no verdict");
-    bench.assert_host_is_as_before("assay sample");
+    bench.assert_host_is_as_before("assay record");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_recording_that_is_killed_is_shown_up_to_its_last_sample() {
     let mut command = bench.program();
     let mut child = Command::new("sleep").arg("61.7").spawn().unwrap();
     let pid = child.id().to_string();
-    command.args(["sample", "--for", "60s", "--pid", &pid, "--out"]).arg(&out);
+    command.args(["record", "--for", "60s", "--pid", &pid, "--out"]).arg(&out);
     let mut running = Running::start(command, bench.folder(), out.clone());
     let stream = out.join("samples/trial-00-repeat-00/host_cpu.csv");
     let rows = || std::fs::read_to_string(&stream).map_or(0, |text| text.lines().count());
@@ -93,7 +93,7 @@ fn a_recording_that_is_killed_is_shown_up_to_its_last_sample() {
     let report = bench.assay(["report", out.to_str().unwrap()]);
     report.assert_code(0);
     assert!(read(&page).trim_end().ends_with("</html>"));
-    let exported = bench.assay(["export", "--to", "jsonl", out.to_str().unwrap()]);
+    let exported = bench.assay(["report", "--as", "jsonl", out.to_str().unwrap()]);
     assert!(exported.stdout.contains("\"source\":\"host_cpu\""), "{}", exported.stderr);
 }
 
@@ -156,7 +156,7 @@ fn missing_targets_and_unknown_sources_are_reported() {
     let place = ["--out", out.to_str().unwrap()];
     let (code, _, stderr) = sample(&bench, &[&place[..], &["--group", "/no/such/group"]].concat());
     assert_eq!(code, 2, "{stderr}");
-    assert!(stderr.contains("assay groups") && !out.exists(), "{stderr}");
+    assert!(stderr.contains("assay top") && !out.exists(), "{stderr}");
     let (code, _, stderr) = sample(&bench, &["--also", "pagetype", "--pid", "1"]);
     assert_eq!(code, 2);
     assert!(stderr.contains("pagetypeinfo"), "{stderr}");

@@ -1,4 +1,4 @@
-//! `assay groups` with a command under limits, and its filters.
+//! `assay top` with a command under limits, and its filters.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -21,9 +21,9 @@ fn limited(bench: &Bench) -> Running {
     run
 }
 
-/// Runs `assay groups` while another program uses the output files of [`Bench::assay`].
+/// Runs `assay top` while another program uses the output files of [`Bench::assay`].
 fn groups(bench: &Bench, arguments: &[&str]) -> (i32, String, String) {
-    let output = bench.program().arg("groups").args(arguments).output().unwrap();
+    let output = bench.program().arg("top").args(arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
@@ -70,7 +70,7 @@ fn a_group_is_listed_with_its_processes_knobs_and_use() {
 fn a_watch_prints_plain_blocks_and_ends_at_a_signal() {
     let bench = Bench::aside();
     let mut command = bench.program();
-    command.args(["groups", "--watch", "0.1"]).stdin(Stdio::null());
+    command.args(["top", "--watch", "0.1"]).stdin(Stdio::null());
     let mut run = Running::start(command, bench.folder(), bench.out());
     let stdout = bench.path("stdout");
     run.wait_until("two blocks", |_| {

@@ -1,4 +1,4 @@
-//! `assay man`
+//! `assay generate man`
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use clap_mangen::Man;
 
 use crate::{examples, output};
 
-/// Arguments of `assay man`.
+/// Arguments of `assay generate man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
     /// Folder for the pages; created if missing
@@ -100,13 +100,18 @@ const CODE_OF_THE_COMMAND: &str = "Otherwise the exit code of the command itself
 fn codes_of(command: &str) -> Vec<(Code, &'static str)> {
     use Code::{Broken, Host, Interrupted, Kept, RestoreIncomplete, Undecided, Usage, Workload};
     let only: &[Code] = match command {
-        "schema" | "completions" | "studies" => &[Kept, Usage],
-        "man" | "check" | "report" | "lab-kernels" | "groups" => &[Kept, Usage, Host],
+        "explain" | "generate-schema" | "generate-completions" => &[Kept, Usage],
+        "generate-man" | "check" | "report" | "lab-kernels" | "top" | "audit-self" => {
+            &[Kept, Usage, Host]
+        }
+        "audit" | "audit-diff" | "conform-diff" => &[Kept, Broken, Usage, Host],
+        "audit-watch" => &[Kept, Usage, Host],
+        "fairness" => &[Kept, Broken, Usage, Host, Interrupted],
         "blame" => &[Kept, Usage, Undecided, Host, Workload, RestoreIncomplete, Interrupted],
         "judge" => &[Kept, Broken, Usage, Undecided, Host],
         "host" => &[Kept, Broken, Usage, Host, RestoreIncomplete],
         "restore" => &[Kept, Usage, Host, RestoreIncomplete],
-        "sample" => &[Kept, Usage, Host, Workload, Interrupted],
+        "record" => &[Kept, Usage, Host, Workload, Interrupted],
         "conform" | "lab-conform" => {
             &[Kept, Broken, Usage, Undecided, Host, RestoreIncomplete, Interrupted]
         }

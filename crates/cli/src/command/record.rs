@@ -1,4 +1,4 @@
-//! `assay sample`
+//! `assay record`
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use crate::observer::{Terminal, this_host};
 use crate::output;
 use crate::parsers::duration_in;
 
-/// Arguments of `assay sample`.
+/// Arguments of `assay record`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The host is not changed. A command's output goes to logs/command in the run folder.")]
-pub(crate) struct SampleArguments {
+pub(crate) struct RecordArguments {
     /// Follow this group and its descendants; a path below the mounts
     #[arg(long, value_name = "PATH", conflicts_with_all = ["pid", "command"])]
     group: Option<String>,
@@ -65,7 +65,7 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 /// Follows the target and shows the result.
-pub(crate) fn run(arguments: &SampleArguments) -> Result<Code, Error> {
+pub(crate) fn run(arguments: &RecordArguments) -> Result<Code, Error> {
     let options = RecordingOptions {
         target: target(arguments)?,
         length: arguments.length,
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &SampleArguments) -> Result<Code, Error> {
     Ok(code)
 }
 
-fn target(arguments: &SampleArguments) -> Result<FollowTarget, Error> {
+fn target(arguments: &RecordArguments) -> Result<FollowTarget, Error> {
     match (&arguments.group, arguments.pid) {
         (Some(path), _) => Ok(FollowTarget::Group(path.clone())),
         (None, Some(pid)) => Ok(FollowTarget::Process(pid)),

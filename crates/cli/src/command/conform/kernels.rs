@@ -1,0 +1,104 @@
+//! `assay conform --kernel`: the cases on several kernels.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_conform::Case;
+use assay_lab::{Cache, GuestLayout, GuestSpec, parse_swap};
+use assay_session::{Code, Error, PassportKernelName, PassportOptions, make_passport};
+use assay_sys::units::Bytes;
+use clap::Args;
+
+use crate::observer::this_host;
+use crate::output;
+use crate::shared_arguments::TrustArguments;
+
+/// Arguments about several kernels.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Several kernels")]
+pub(super) struct KernelArguments {
+    /// Run the cases on these kernels, and compare: `host`, `debian-5.10` (any series), `debian-newest`,
+    /// `./bzImage:MODULES`; separated by commas
+    #[arg(long = "kernel", value_name = "KERNEL,..", value_delimiter = ',', conflicts_with_all = ["ktap", "list", "merge"])]
+    kernels: Vec<PassportKernelName>,
+    /// Folder of the results; the same command goes on where an earlier one ended
+    #[arg(long, value_name = "DIR", default_value = "passport", requires = "kernels")]
+    out: PathBuf,
+    /// Remove the results of earlier commands and begin again
+    #[arg(long, requires = "kernels")]
+    fresh: bool,
+    /// Show every case, not only those that are broken, undecided or void on a kernel
+    #[arg(long, requires = "kernels")]
+    all: bool,
+    #[command(flatten)]
+    trust: TrustArguments,
+    #[command(flatten)]
+    guests: KernelGuestArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Guests")]
+struct KernelGuestArguments {
+    /// Layout of control groups: `v1`, `v2` or `hybrid`
+    #[arg(long, value_name = "LAYOUT", default_value = "v2", requires = "kernels")]
+    cgroup: GuestLayout,
+    /// Number of CPUs
+    #[arg(long, value_name = "N", default_value_t = 2, requires = "kernels")]
+    cpus: u32,
+    /// Number of NUMA nodes
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "kernels")]
+    nodes: u32,
+    /// Memory size
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", requires = "kernels")]
+    memory: Bytes,
+    /// Size of a swap disk
+    #[arg(long, value_name = "SIZE", value_parser = parse_swap, default_value = "512MiB", requires = "kernels")]
+    swap: Bytes,
+    /// End a guest after this time
+    #[arg(long, value_name = "DURATION", default_value = "15min", requires = "kernels",
+          value_parser = assay_sys::units::parse_duration)]
+    timeout: Duration,
+}
+
+impl KernelArguments {
+    pub(super) const fn is_asked(&self) -> bool {
+        !self.kernels.is_empty()
+    }
+}
+
+/// Runs the cases on each kernel.
+pub(super) fn run(
+    arguments: &KernelArguments,
+    cases: Vec<&Case>,
+    patience: Option<f64>,
+    as_json: bool,
+) -> Result<Code, Error> {
+    let guests = &arguments.guests;
+    let options = PassportOptions {
+        kernels: arguments.kernels.clone(),
+        cases,
+        out: arguments.out.clone(),
+        trust: arguments.trust.trust(),
+        fresh: arguments.fresh,
+        guest: GuestSpec {
+            layout: guests.cgroup,
+            nodes: guests.nodes,
+            cpus: guests.cpus,
+            memory: guests.memory,
+            swap: Some(guests.swap),
+            timeout: guests.timeout,
+            ..GuestSpec::default()
+        },
+        patience,
+    };
+    let made = make_passport(&this_host(), &options, &Cache::usual(), output::message)?;
+    match as_json {
+        true => output::json(&made.passport)?,
+        false => {
+            let text = assay_report::passport_text(&made.passport, arguments.all, output::width());
+            output::data(&text);
+        }
+    }
+    output::message(&format!("the document: {}", made.document.display()));
+    Ok(made.code)
+}

@@ -1,0 +1,72 @@
+//! `assay fairness`: what this host's groups got while they contended, against their settings.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_audit::contention::Contention;
+use assay_audit::{Audit, audit, fairness_page};
+use assay_session::{Code, Error, read_snapshot, take_snapshot, watch_audit};
+use assay_sys::kernel::{Root, signal};
+use clap::Args;
+use serde::Serialize;
+
+use crate::output;
+use crate::parsers::watching;
+
+/// Arguments of `assay fairness`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Loads eBPF programs that count, which needs root; without them it shows what groups used, without verdicts. \
+Starts nothing and changes nothing. Exit code 1: a division was broken.")]
+pub(crate) struct FairnessArguments {
+    /// Compare with the settings in this snapshot instead of those of now
+    #[arg(value_name = "SNAPSHOT")]
+    settings: Option<PathBuf>,
+    /// How long to watch
+    #[arg(long = "for", value_name = "DURATION", default_value = "60s", value_parser = watching)]
+    length: Duration,
+    /// Show every group, not the first of each level
+    #[arg(long)]
+    all: bool,
+    /// Write an HTML page to FILE too
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// An audit with what was seen while it watched.
+#[derive(Serialize)]
+struct Watched<'a> {
+    #[serde(flatten)]
+    audit: &'a Audit,
+    contended: &'a Contention,
+}
+
+/// Watches this host. A signal ends it with what was seen so far.
+pub(crate) fn run(arguments: &FairnessArguments) -> Result<Code, Error> {
+    let root = Root::real();
+    let settings = match &arguments.settings {
+        Some(file) => read_snapshot(file)?,
+        None => take_snapshot(&root)?,
+    };
+    let audit = audit(&settings);
+    signal::note_interruptions();
+    let contended = watch_audit(&root, &settings, arguments.length)?;
+    if arguments.json {
+        output::json(&Watched { audit: &audit, contended: &contended })?;
+    } else {
+        output::data(&fairness_page(&audit, &contended, arguments.all).unwrapped());
+    }
+    // What was seen is shown first: watching it again gives something else.
+    if let Some(file) = &arguments.report {
+        let page = fairness_page(&audit, &contended, true);
+        output::page(file, &assay_report::page_html(&page))?;
+    }
+    Ok(match signal::interrupted_by() {
+        Some(_) => Code::Interrupted,
+        None if contended.has_broken() => Code::Broken,
+        None => Code::Kept,
+    })
+}
