@@ -83,7 +83,7 @@ pub(crate) enum Command {
     /// Explain a code that Assay printed
     Explain(command::explain::ExplainArguments),
     /// Print what editors, shells and man need
-    #[command(subcommand)]
+    #[command(subcommand, hide = true)]
     Generate(command::generate::GenerateCommand),
     /// Run studies and commands in a virtual machine
     ///
@@ -97,11 +97,11 @@ pub(crate) enum Command {
 
 /// The groups in which `--help` shows the commands.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Live hosts", &["audit", "fairness", "blame", "top"]),
+    ("Live hosts", &["audit", "fairness", "blame", "probe", "top"]),
     ("Studies", &["check", "run", "exec", "record"]),
     ("Results", &["report", "compare", "diagnose", "tune", "judge"]),
     ("Kernels", &["conform"]),
-    ("Set-up", &["host", "restore", "explain", "generate"]),
+    ("Set-up", &["host", "restore", "explain"]),
     ("Elsewhere", &["lab", "fleet"]),
 ];
 
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn help_shows_every_command_once_and_there_are_at_most_20() {
         let program = Arguments::command();
-        let commands: BTreeSet<&str> =
-            program.get_subcommands().map(clap::Command::get_name).collect();
+        let visible = program.get_subcommands().filter(|command| !command.is_hide_set());
+        let commands: BTreeSet<&str> = visible.map(clap::Command::get_name).collect();
         let shown: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         assert_eq!(shown.iter().copied().collect::<BTreeSet<_>>(), commands);
         assert!(shown.len() == commands.len() && commands.len() <= 20, "{shown:?}");
