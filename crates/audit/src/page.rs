@@ -135,7 +135,7 @@ fn of_codes(page: &mut Parts, findings: &[&Finding], all: bool) {
         let shown = if all { same.len() } else { MOST.min(same.len()) };
         same.iter().take(shown).for_each(|one| finding(page, one));
         if same.len() > shown {
-            page.text(format!("... and {} more {code} (--all)", same.len() - shown));
+            page.text(format!("... and {} more {code} (--verbose)", same.len() - shown));
         }
         page.styled("aside", format!("hint: {}", same[0].remedy));
     }
@@ -169,7 +169,7 @@ fn first<T>(rows: &[T], all: bool) -> &[T] {
 /// How many rows there are beside those shown.
 fn rest(page: &mut Parts, rows: usize, shown: usize) {
     if rows > shown {
-        page.text(format!("... and {} more (--all)", rows - shown));
+        page.text(format!("... and {} more (--verbose)", rows - shown));
     }
 }
 
@@ -357,7 +357,7 @@ pub fn drift_page(drift: &Drift) -> Page {
         let names: Vec<&str> = paths.iter().take(MOST_NAMES).map(String::as_str).collect();
         let more = match paths.len().saturating_sub(MOST_NAMES) {
             0 => String::new(),
-            rest => format!(" and {rest} more (--json)"),
+            rest => format!(" and {rest} more (-o json)"),
         };
         if !names.is_empty() {
             page.head.text(format!("groups that {word}: {}{more}", names.join(", ")));

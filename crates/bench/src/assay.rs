@@ -46,7 +46,7 @@ impl Assay {
         write(&file, study)?;
         let out = self.folder.join(name);
         let mut command = Command::new(&self.program);
-        command.arg("run").arg(&file).arg("--out").arg(&out).arg("--json");
+        command.args(["run", "--yes"]).arg(&file).arg("--out").arg(&out).arg("-ojson");
         let (status, output) = self.call(&mut command, name)?;
         if !status.code().is_some_and(|code| JUDGED.contains(&code)) {
             return Err(Failure::Failed(format!("`assay run` ended with {status}: {output}")));

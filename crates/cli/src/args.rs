@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::command;
+use crate::output::OutputArguments;
 
 /// Check whether the kernel divides this machine as configured
 ///
@@ -20,6 +21,8 @@ use crate::command;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
 }
 
 const EXIT_CODES: &str = "\

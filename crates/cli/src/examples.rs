@@ -39,15 +39,15 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "top",
         &[
-            ("assay top /system.slice", "the groups below one, with their use"),
-            ("assay top --watch 2 --sort memory", "live, the largest first"),
+            ("assay top --group /system.slice", "the groups below one, with their use"),
+            ("assay top --watch --sort memory", "live, the largest first"),
         ],
     ),
     (
         "check",
         &[
             ("assay check mine.toml", "all mistakes at once, or the plan for this host"),
-            ("assay check io-weight --disk /dev/sdb3 --json", "the plan as JSON"),
+            ("assay check io-weight --disk /dev/sdb3 -o json", "the plan as JSON"),
         ],
     ),
     (
@@ -66,7 +66,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "exec",
         &[
             ("assay exec --set memory.max=64M -- ./bench", "under a limit: was it reached?"),
-            ("assay exec --judge -- ./bench", "are the numbers of this machine valid?"),
+            ("assay exec --quiet-check -- ./bench", "are the numbers of this machine valid?"),
             ("assay exec --place cpus=0-3,mems=0 -- ./bench", "on these CPUs and this node"),
         ],
     ),

@@ -37,11 +37,18 @@ fn main() -> ExitCode {
     let program = grouped(examples::with_examples(Arguments::command()));
     let parsed = program.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
     match parsed {
-        Ok(arguments) => run(&arguments.command),
+        Ok(arguments) => {
+            output::set(arguments.output);
+            run(&arguments.command)
+        }
         Err(error) => {
             // clap knows which of its messages are help (stdout, 0) and which are errors.
             let _ = error.print();
-            if error.use_stderr() { Code::Usage.into() } else { Code::Kept.into() }
+            if !error.use_stderr() {
+                return Code::Kept.into();
+            }
+            output::json_error(Code::Usage as i32, vec![error.render().to_string()]);
+            Code::Usage.into()
         }
     }
 }
@@ -74,5 +81,9 @@ fn run(command: &Command) -> ExitCode {
 
 /// The exit code of a command; an error is printed.
 fn end(result: Result<impl Into<ExitCode>, Error>) -> ExitCode {
-    result.map_or_else(|error| refuse(&error).into(), Into::into)
+    let refused = |error: Error| {
+        output::json_error(error.code as i32, error.reasons.clone());
+        refuse(&error).into()
+    };
+    result.map_or_else(refused, Into::into)
 }

@@ -67,14 +67,14 @@ pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Error>
 
 fn show_findings(findings: &Findings) {
     if !findings.findings.is_empty() {
-        output::message_painted(|color| findings.render(color));
+        output::urgent_painted(|color| findings.render(color));
     }
 }
 
 /// Prints an error and returns its exit code.
 pub(crate) fn refuse(error: &Error) -> Code {
     for line in &error.context {
-        output::message(line);
+        output::urgent(line);
     }
     if let Some(findings) = &error.findings {
         show_findings(findings);
@@ -83,7 +83,7 @@ pub(crate) fn refuse(error: &Error) -> Code {
         output::error(reason);
     }
     if let Some(note) = &error.note {
-        output::message(note);
+        output::urgent(note);
     }
     error.code
 }

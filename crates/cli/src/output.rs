@@ -1,12 +1,69 @@
 //! All output of the program: data to stdout, messages to stderr.
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::OnceLock;
 
+use assay_judge::verdict::RunErrors;
 use assay_report::{Style, ascii};
 use assay_session::Error;
 use assay_sys::escape::{painted, terminal};
+use clap::Args;
+
+use crate::parsers::one_of;
+
+/// When colours are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+pub(crate) const COLORS: [(&str, Color, &str); 3] = [
+    ("auto", Color::Auto, "On terminals"),
+    ("always", Color::Always, ""),
+    ("never", Color::Never, ""),
+];
+
+/// What the command line says of all output.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct OutputArguments {
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", value_parser = one_of(&COLORS))]
+    color: Color,
+    /// Print data and errors only
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+static SETTINGS: OnceLock<OutputArguments> = OnceLock::new();
+
+/// Sets them, once, before anything is printed.
+pub(crate) fn set(settings: OutputArguments) {
+    let _ = SETTINGS.set(settings);
+}
+
+fn settings() -> OutputArguments {
+    SETTINGS.get().copied().unwrap_or_default()
+}
+
+/// Whether the command line asks for JSON.
+pub(crate) fn is_json() -> bool {
+    let words: Vec<String> = std::env::args().take_while(|word| word != "--").collect();
+    let is_option = |pair: &[String]| matches!(&*pair[0], "-o" | "--format") && pair[1] == "json";
+    words.windows(2).any(is_option)
+        || words.iter().any(|word| word == "-ojson" || word == "--format=json")
+}
+
+/// Prints an error as a document, for programs that asked for JSON.
+pub(crate) fn json_error(code: i32, errors: Vec<String>) {
+    if is_json() && !errors.is_empty() {
+        let _ = json(&RunErrors { schema: RunErrors::SCHEMA, code, errors });
+    }
+}
 
 /// Prints data to stdout. A closed pipe (`assay run --list | head`) is not an error. Files and pipes get
 /// UTF-8 whatever the locale; a terminal gets what it can show. Control sequences are always escaped,
@@ -46,13 +103,40 @@ pub(crate) fn for_terminal(text: &str) -> String {
     if is_utf8() { shown.into_owned() } else { ascii(&shown) }
 }
 
-/// Prints a message to stderr: progress, remarks, errors.
+/// Prints a message to stderr: progress and remarks, which `--quiet` leaves out.
 pub(crate) fn message(text: &str) {
+    if !settings().quiet {
+        urgent(text);
+    }
+}
+
+/// Prints a message to stderr that is never left out.
+pub(crate) fn urgent(text: &str) {
     put(&terminal(text));
+}
+
+/// Whether somebody can be asked.
+pub(crate) fn can_ask() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Whether the user agrees to what is said.
+pub(crate) fn ask(what: &str) -> bool {
+    let _ = write!(stderr().lock(), "{}\nGo on? [y/N] ", for_terminal(what));
+    let mut answer = String::new();
+    let _ = stdin().read_line(&mut answer);
+    matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// Prints the message that `draw` makes, with or without colours.
 pub(crate) fn message_painted(draw: impl Fn(bool) -> String) {
+    if !settings().quiet {
+        urgent_painted(draw);
+    }
+}
+
+/// Prints the message that `draw` makes, which is never left out.
+pub(crate) fn urgent_painted(draw: impl Fn(bool) -> String) {
     put(&paint_for_stderr(draw));
 }
 
@@ -67,22 +151,22 @@ pub(crate) fn paint_for_stderr(draw: impl Fn(bool) -> String) -> String {
 
 /// Prints an error with its hint lines, if any.
 pub(crate) fn error(text: &dyn std::fmt::Display) {
-    message(&format!("error: {text}"));
+    urgent(&format!("error: {text}"));
 }
 
 /// Whether stdout takes colours (no-color.org).
 fn stdout_has_color() -> bool {
-    stdout().is_terminal() && wants_color()
+    wants_color(stdout().is_terminal())
 }
 
 /// Whether stderr takes colours.
 fn stderr_has_color() -> bool {
-    stderr().is_terminal() && wants_color()
+    wants_color(stderr().is_terminal())
 }
 
 /// Whether the live view can be drawn on stderr: a terminal that can move its cursor.
 pub(crate) fn can_draw() -> bool {
-    stderr().is_terminal() && !is_dumb()
+    stderr().is_terminal() && !is_dumb() && !settings().quiet
 }
 
 /// Whether terminals are said to be unable to move their cursors.
@@ -129,8 +213,14 @@ fn is_utf8() -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-fn wants_color() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+fn wants_color(is_terminal: bool) -> bool {
+    match settings().color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        }
+    }
 }
 
 /// Columns of the terminal behind stdout, or 100 if there is none.

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_session::{Destination, StudyChoice};
+use assay_session::{BlameTarget, Destination, Error, StudyChoice};
 use assay_study::{DiskOverride, Stop};
 use assay_sys::files::Trust;
 use clap::Args;
 
-use crate::parsers::repeat_length;
+use crate::output;
+use crate::parsers::{one_of, repeat_length};
 
 /// Overrides of a study on the command line.
 #[derive(Debug, Clone, Args)]
@@ -19,14 +20,14 @@ pub(crate) struct StudyArguments {
     #[arg(long)]
     pub(crate) published: bool,
     /// Override the values of a factor, e.g. `groups=4,8`; may be repeated
-    #[arg(long = "set", value_name = "FACTOR=VALUE[,VALUE]")]
+    #[arg(short, long = "set", value_name = "FACTOR=VALUES")]
     pub(crate) set: Vec<String>,
     /// Number of repeats of each trial
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeats: Option<u32>,
     /// Maximum length of a repeat, e.g. `20s`
-    #[arg(long, value_name = "DURATION", value_parser = repeat_length)]
-    pub(crate) at_most: Option<Duration>,
+    #[arg(short, long, value_name = "DURATION", value_parser = repeat_length)]
+    pub(crate) duration: Option<Duration>,
     /// When a trial ends: `decided` (at the first look that decides it, after 8, 10, 14, 18 or 24 repeats)
     /// or `at_most` (after all its repeats)
     #[arg(long, value_name = "WHEN", value_parser = stop)]
@@ -61,7 +62,7 @@ impl StudyArguments {
             published,
             set,
             repeats,
-            at_most,
+            duration,
             stop,
             weights,
             disk,
@@ -75,7 +76,7 @@ impl StudyArguments {
             published,
             set,
             repeats,
-            at_most,
+            at_most: duration,
             stop,
             weights: weights.map(|weights| weights.0),
             disk,
@@ -107,18 +108,111 @@ fn stop(text: &str) -> Result<Stop, String> {
     }
 }
 
+/// Format of what is printed.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct FormatArguments {
+    /// Format of what is printed
+    #[arg(short = 'o', long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&FORMATS))]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+}
+
+const FORMATS: [(&str, Format, &str); 2] =
+    [("text", Format::Text, "For people"), ("json", Format::Json, "For programs")];
+
+impl FormatArguments {
+    pub(crate) fn is_json(self) -> bool {
+        self.format == Format::Json
+    }
+}
+
+/// Whether something that may disturb others is started without a question.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct YesArguments {
+    /// Do not ask before something that may disturb others
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl YesArguments {
+    /// Whether the user agrees: by `--yes`, or asked on a terminal. `false` where nobody can be asked.
+    pub(crate) fn answer(self, what: &str) -> Result<bool, Error> {
+        match self.yes || output::can_ask() {
+            true if self.yes || output::ask(what) => Ok(true),
+            true => Err(Error::usage("nothing was started")),
+            false => Ok(false),
+        }
+    }
+
+    /// Goes on only if the user agrees.
+    pub(crate) fn confirm(self, what: &str) -> Result<(), Error> {
+        match self.answer(what)? {
+            true => Ok(()),
+            false => {
+                Err(Error::usage(format!("{what}\n  hint: --yes starts it without a question")))
+            }
+        }
+    }
+
+    /// What load does to others.
+    pub(crate) fn confirm_load(self) -> Result<(), Error> {
+        self.confirm(
+            "This puts load on this host and may change its settings until it ends: whatever else runs here \
+             is slowed down.",
+        )
+    }
+}
+
+/// What a command is about. A group is taken with all groups below it.
+#[derive(Debug, Clone, Args)]
+#[group(id = "target", multiple = false)]
+pub(crate) struct TargetArguments {
+    /// Group; its path below the mounts
+    #[arg(long, value_name = "PATH")]
+    group: Option<String>,
+    /// Process
+    #[arg(short, long, value_name = "PID")]
+    pid: Option<u32>,
+    /// Group of a systemd unit, e.g. nginx.service
+    #[arg(long, value_name = "NAME")]
+    unit: Option<String>,
+    /// Group of a container or machine, by name or beginning of its id
+    #[arg(long, value_name = "NAME")]
+    container: Option<String>,
+    /// Groups of a Kubernetes pod: uid, NAME or NAMESPACE/NAME
+    #[arg(long, value_name = "NAME")]
+    pod: Option<String>,
+}
+
+impl TargetArguments {
+    pub(crate) fn target(&self) -> Option<BlameTarget> {
+        let Self { group, pid, unit, container, pod } = self.clone();
+        group
+            .map(BlameTarget::Group)
+            .or_else(|| pid.map(BlameTarget::Process))
+            .or_else(|| unit.map(BlameTarget::Unit))
+            .or_else(|| container.map(BlameTarget::Container))
+            .or_else(|| pod.map(BlameTarget::Pod))
+    }
+}
+
 /// Whether folders that other users can write to are accepted.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TrustArguments {
     /// Accept folders that other users can write to; they can then make this program run any command
     /// as you
     #[arg(long)]
-    trust_folder: bool,
+    allow_shared_dir: bool,
 }
 
 impl TrustArguments {
     pub(crate) fn trust(self) -> Trust {
-        if self.trust_folder { Trust::UserConfirmed } else { Trust::Checked }
+        if self.allow_shared_dir { Trust::UserConfirmed } else { Trust::Checked }
     }
 
     /// Where to write: the run folder of `--out`, or a default one.

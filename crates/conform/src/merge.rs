@@ -243,7 +243,7 @@ mod tests {
             layout: layout.to_owned(),
             virtual_machine: None,
             started_at: "2026-11-21T12:00:00Z".to_owned(),
-            command: "assay conform --json".to_owned(),
+            command: "assay conform -o json".to_owned(),
             patience: 1.0,
             restored: true,
             cases: vec![CaseRecord {

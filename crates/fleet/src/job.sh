@@ -48,5 +48,5 @@ mkdir -p "$node"
 # Several nodes may be one host: their tasks run one after the other.
 exec 9>"$fleet/log/$(uname -n).lock"
 flock 9
-exec "$program" run {{ words }} --seed $(({{ seed }} + task)) \
-    --wait {{ wait_min }}m --out "$run" --errors-json "$run.json"{% if trust_folder %} --trust-folder{% endif %}
+exec "$program" run --yes {{ words }} --seed $(({{ seed }} + task)) \
+    --wait {{ wait_min }}m --out "$run" --errors-json "$run.json"{% if trust_folder %} --allow-shared-dir{% endif %}

@@ -23,7 +23,7 @@ const SIGNAL_AHEAD: Duration = Duration::from_secs(120);
 const AROUND: Duration = Duration::from_secs(120);
 
 /// The limit for a plan whose windows take `windows` in total, over `repeats` repeats. A quarter is added to the known part; unbounded
-/// parts, such as a workload's preparation, need `--time-limit`.
+/// parts, such as a workload's preparation, need `--timeout`.
 #[must_use]
 pub fn limit(windows: Duration, repeats: usize) -> Limit {
     let repeats = u32::try_from(repeats).unwrap_or(u32::MAX);

@@ -155,7 +155,7 @@ mod tests {
         let output = start(&folder);
         let run = folder.path().join("nodes/n1/17_3").display().to_string();
         let expected = format!(
-            "restore\nrun my study.toml --seed 8 --wait 12m --out {run} --errors-json {run}.json\n"
+            "restore\nrun --yes my study.toml --seed 8 --wait 12m --out {run} --errors-json {run}.json\n"
         );
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{output:?}");
         // Slurm may start another task on the same node afterwards.

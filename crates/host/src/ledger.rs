@@ -290,7 +290,7 @@ fn boot_id(root: &Root) -> String {
 }
 
 /// Root carries out what a ledger contains, so nobody else may have written it. Stricter than for run
-/// folders: `--trust-folder` has no effect here.
+/// folders: `--allow-shared-dir` has no effect here.
 fn check_owner(state_dir: &Path, directory: &Path) -> Result<Checked, Error> {
     assay_sys::files::check(directory, None, Trust::Checked).map_err(|error| {
         let hint = format!(

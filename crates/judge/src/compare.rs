@@ -149,7 +149,7 @@ fn refusal(a: &Side<'_>, b: &Side<'_>, terms: &Terms) -> Option<String> {
         || a.manifest.study_text.trim() == b.manifest.study_text.trim();
     (!same_study && !terms.anyway).then(|| {
         format!(
-            "they are runs of different studies, `{}` and `{}`; `--anyway` compares them \
+            "they are runs of different studies, `{}` and `{}`; `--force` compares them \
              anyway, where trials have the same levels",
             a.manifest.study, b.manifest.study
         )

@@ -1,5 +1,5 @@
 //! The documents that Assay writes about runs, as types: `verdict.json`, `compare.json`,
-//! `fleet-verdict.json`, `passport.json`, `errors.json`, and the answer of `assay exec --judge`. Their field names are a contract with
+//! `fleet-verdict.json`, `passport.json`, `errors.json`, and the answer of `assay exec --quiet-check`. Their field names are a contract with
 //! users' scripts.
 //!
 //! A pure crate without judgement: what shows a document needs neither the statistics nor the rules that

@@ -79,7 +79,7 @@ pub struct Asked {
     pub by: String,
 }
 
-/// The result of `assay probe --json`.
+/// The result of `assay probe -o json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Document {
     /// Version of this format.

@@ -88,18 +88,6 @@ pub fn blame_with_disks(
     Ok((answer, disks::finish(disks)))
 }
 
-/// The group of a target, below the mount of the controller `cpu`.
-///
-/// # Errors
-/// There is no such group or process.
-pub fn group_of(context: &Context, target: &BlameTarget) -> Result<String, Error> {
-    let (_, hierarchy) = host(context)?;
-    match resolve(&context.root, &hierarchy, target)? {
-        Watched::Group(path) => Ok(path),
-        Watched::Process(id) => group_of_process(&context.root, &hierarchy, id),
-    }
-}
-
 /// Finds what a target names.
 fn resolve(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Result<Watched, Error> {
     let (by, name) = match target {
@@ -110,6 +98,21 @@ fn resolve(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Resul
         BlameTarget::Pod(name) => (NamedBy::Pod, name),
     };
     find(root, hierarchy, by, name).map(Watched::Group)
+}
+
+/// The path of the group that a target is, or that a process is in.
+///
+/// # Errors
+/// There is no such group or process, or several groups have the name.
+pub fn group_of(context: &Context, target: &BlameTarget) -> Result<String, Error> {
+    if let BlameTarget::Group(path) = target {
+        return Ok(path.clone());
+    }
+    let (_, hierarchy) = host(context)?;
+    match resolve(&context.root, &hierarchy, target)? {
+        Watched::Group(path) => Ok(path),
+        Watched::Process(id) => group_of_process(&context.root, &hierarchy, id),
+    }
 }
 
 fn watch_for(

@@ -59,7 +59,7 @@ fn command_line(command: &[String]) -> String {
 pub fn read_conform(path: &Path) -> Result<Document, Error> {
     let text = input_text(path, MOST_TEXT).map_err(Error::usage)?;
     serde_json::from_str(&text).map_err(|cause| {
-        let hint = "expected the output of `assay conform --json`";
+        let hint = "expected the output of `assay conform -o json`";
         Error::usage(format!("cannot understand {}: {cause}\n  hint: {hint}", path.display()))
     })
 }

@@ -222,7 +222,9 @@ mod tests {
         let error = error.unwrap_err();
         assert_eq!(error.code, Code::Usage);
         assert!(error.context.iter().any(|line| line.contains("[disks.scratch]")), "{error:?}");
-        assert!(error.to_string().contains("`--trust`") && replayed.borrow().is_empty());
+        assert!(
+            error.to_string().contains("`--allow-foreign-run`") && replayed.borrow().is_empty()
+        );
         assert!(!out.exists());
     }
 

@@ -103,7 +103,7 @@ pub fn check_groups(
     Ok(())
 }
 
-/// The document of `assay top --json`; with `--watch` each line is one.
+/// The document of `assay top -o json`; with `--watch` each line is one.
 #[derive(Debug, Serialize)]
 pub struct Groups<'i> {
     /// Version of this format.

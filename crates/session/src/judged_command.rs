@@ -1,5 +1,5 @@
 //! Whether a command had its machine to itself: what others, the hypervisor and the machine did while it ran
-//! (`assay exec --judge`).
+//! (`assay exec --quiet-check`).
 
 mod cpu_times;
 mod machine;

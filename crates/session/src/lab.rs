@@ -57,7 +57,8 @@ pub fn prepare_lab_study(
     let folder = RunFolder::create(&out, Trust::Checked).map_err(Error::host)?;
     let (study, shown_study) = study_in_guest(&choice.study);
     let results = format!("{WORK}/run");
-    let mut command = vec![Argument::Text(program), Argument::Text("run".to_owned())];
+    let mut command = vec![Argument::Text(program)];
+    command.extend(["run", "--yes"].map(|word| Argument::Text(word.to_owned())));
     command.extend(run_words(&StudyChoice { study, ..choice.clone() }));
     command.extend(["--out", results.as_str()].map(|word| Argument::Text(word.to_owned())));
     let task = GuestTask {

@@ -124,7 +124,7 @@ impl StudyChoice {
                 format_duration(design.at_most)
             );
             let finding = Diagnostic::error("A0002", message);
-            findings.push(finding.hint("give `--at-most` a longer time"));
+            findings.push(finding.hint("give `--duration` a longer time"));
         }
         if findings.is_empty() { Ok(()) } else { Err(findings) }
     }

@@ -1,4 +1,4 @@
-//! A plan as a JSON document, as `assay check --json` prints it.
+//! A plan as a JSON document, as `assay check -o json` prints it.
 
 use assay_record::run_folder::{ComparisonRecord, KnobRecord, PromiseRecord, ReferenceRecord};
 use assay_study::Bindings;

@@ -40,7 +40,7 @@ pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
         option("--stop", word.to_owned());
     }
     if let Some(at_most) = at_most {
-        option("--at-most", format_duration(*at_most));
+        option("--duration", format_duration(*at_most));
     }
     if let Some(weights) = weights {
         let words: Vec<String> = weights.iter().map(u32::to_string).collect();
@@ -93,7 +93,7 @@ mod tests {
             Argument::Disk(number) => format!("disk {number}"),
         };
         let words: Vec<String> = run_words(&choice).into_iter().map(text).collect();
-        let expected = "x.toml --set groups=4,8 --repeats 2 --stop decided --at-most 20 s --weights \
+        let expected = "x.toml --set groups=4,8 --repeats 2 --stop decided --duration 20 s --weights \
                         1:3 --erase ext4 --scheduler none --seed 7 --evidence --disk null_blk:iops=500,depth=32";
         assert_eq!(words.join(" "), expected);
         let disk = Some("nvme:2GiB".parse().unwrap());

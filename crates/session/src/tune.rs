@@ -141,7 +141,7 @@ fn refuse_unknown(keep: &[String], facts: &HostFacts) -> Result<(), Error> {
         let meant = closest(name, known.iter().map(String::as_str));
         let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
         let known: Vec<String> = known.into_iter().collect();
-        Some(format!("--keep: unknown name `{name}`\n  hint: {meant}one of {}", known.join(", ")))
+        Some(format!("--fix: unknown name `{name}`\n  hint: {meant}one of {}", known.join(", ")))
     };
     let reasons: Vec<String> = keep.iter().filter_map(refuse).collect();
     match reasons.is_empty() {
@@ -317,7 +317,7 @@ mod tests {
         let error = refused(&["weights", "schedular", "max_budget=65"]);
         assert_eq!((error.code, error.note.as_deref()), (Code::Usage, Some("nothing was touched")));
         let [name, value] = error.reasons.as_slice() else { panic!("{error:?}") };
-        assert!(name.starts_with("--keep: unknown name `schedular`\n  hint: "), "{name}");
+        assert!(name.starts_with("--fix: unknown name `schedular`\n  hint: "), "{name}");
         assert!(name.contains("did you mean `scheduler`? one of cpus, defaults, "), "{name}");
         assert!(value.contains("`max_budget=65`") && value.contains("max_budget=64"), "{value}");
         assert!(!value.contains("scheduler"), "only values of the same attribute: {value}");

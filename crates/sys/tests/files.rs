@@ -92,7 +92,7 @@ fn a_folder_others_may_change_is_refused_with_owner_mode_and_remedy() {
     for path in ["theirs", "theirs/run", "theirs/mine", "theirs/mine/run"] {
         let error = check(&temp.path().join(path), None, Trust::Checked).unwrap_err().to_string();
         assert!(error.contains("user 65534") && error.contains("0755"), "{error}");
-        assert!(error.contains("--trust-folder"), "{error}");
+        assert!(error.contains("--allow-shared-dir"), "{error}");
         assert!(error.contains("in a container, user 65534 stands for all"), "{error}");
     }
     assert!(check(&theirs.join("run"), None, Trust::UserConfirmed).is_ok());

@@ -109,7 +109,13 @@ impl Fault {
         let study = folder.join(format!("{}.toml", self.name));
         fs::write(&study, self.study).map_err(|cause| format!("{}: {cause}", study.display()))?;
         let out = folder.join(self.name);
-        let arguments = ["run".as_ref(), study.as_os_str(), "--out".as_ref(), out.as_os_str()];
+        let arguments = [
+            "run".as_ref(),
+            "--yes".as_ref(),
+            study.as_os_str(),
+            "--out".as_ref(),
+            out.as_os_str(),
+        ];
         self.call(assay, &arguments, folder, &out, stop)?;
         Ok(out)
     }
@@ -136,8 +142,9 @@ impl Fault {
             let out = run.with_extension("explained");
             let arguments = [
                 "diagnose".as_ref(),
+                "--yes".as_ref(),
                 run.as_os_str(),
-                "--at-most".as_ref(),
+                "--duration".as_ref(),
                 "6s".as_ref(),
                 "--out".as_ref(),
                 out.as_os_str(),

@@ -69,7 +69,7 @@ fn first<'r, R>(page: &mut Parts, rows: &'r [R], all: bool, table: impl FnOnce(&
     let shown = if all { rows.len() } else { rows.len().min(MOST) };
     page.table(table(&rows[..shown]));
     if rows.len() > shown {
-        page.text(format!("... and {} more (--all)", rows.len() - shown));
+        page.text(format!("... and {} more (--verbose)", rows.len() - shown));
     }
 }
 

@@ -67,7 +67,7 @@ fn the_page_has_a_line_for_each_change() {
     assert!(lines[0].contains("2 changes of settings, 7 groups came, 0 went"), "{page}");
     assert_eq!(lines[1], "  unit web.service  /web.service  cpu.weight  100 -> 400");
     assert!(lines[2].ends_with("(empty) -> 8:0 rbps=1; 8:16 rbps=2"), "{page}");
-    assert!(lines[3].ends_with("/g4 and 2 more (--json)"), "{page}");
+    assert!(lines[3].ends_with("/g4 and 2 more (-o json)"), "{page}");
 }
 
 #[test]

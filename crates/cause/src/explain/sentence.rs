@@ -212,7 +212,7 @@ fn unexplained(was: &str, causes: &[CauseFinding], results: &[ArmResult]) -> Str
     let tried = results.iter().filter(|arm| arm.effect != Effect::NotTried).count();
     format!(
         "{was}. None of {tried} changes removed the error: {} ruled out, {} still possible. A \
-         longer explanation (`--at-most`, `--rounds`) narrows the intervals.",
+         longer explanation (`--duration`, `--rounds`) narrows the intervals.",
         list([of(Finding::Refuted), of(Finding::Excluded)].concat()),
         list([of(Finding::Contradicted), of(Finding::Open)].concat())
     )

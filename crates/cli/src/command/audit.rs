@@ -18,6 +18,7 @@ use clap::{Args, Subcommand};
 
 use crate::output;
 use crate::parsers::one_of;
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of `assay audit`.
 #[derive(Debug, Args)]
@@ -43,11 +44,11 @@ pub(crate) struct AuditArguments {
     #[arg(long, value_name = "CLASS", conflicts_with = "snapshot", value_parser = one_of(&Class::ALL))]
     fail_on: Option<Class>,
     /// Show every finding and every group, not the first of each kind
-    #[arg(long, conflicts_with = "snapshot")]
-    all: bool,
+    #[arg(short, long, conflicts_with = "snapshot")]
+    verbose: bool,
     /// Show the limits that hold for each group, by itself, the groups above and the machine; with `=PATH` of one and those below
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "/",
-          conflicts_with_all = ["snapshot", "json", "all"])]
+          conflicts_with_all = ["snapshot", "format", "verbose"])]
     groups: Option<String>,
     /// Write the audit as an HTML page to FILE too
     #[arg(long, value_name = "FILE", conflicts_with = "snapshot")]
@@ -55,9 +56,8 @@ pub(crate) struct AuditArguments {
     /// Write metrics to FILE as well, for the textfile collector of node_exporter
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "snapshot", "manifests"])]
     textfile: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long, conflicts_with = "snapshot")]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
     #[command(flatten)]
     manifest: manifest::ManifestArguments,
 }
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
         Some(AuditCommand::Own(arguments)) => own::run(arguments),
         None if arguments.manifest.is_asked() => {
             let (host, report) = (arguments.host()?, arguments.report.as_deref());
-            arguments.manifest.run(&host, report, arguments.json).map(code)
+            arguments.manifest.run(&host, report, arguments.format.is_json()).map(code)
         }
         None => judge(arguments),
     }
@@ -121,7 +121,7 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
     if let Some(file) = &arguments.report {
         output::page(file, &assay_report::page_html(&assay_audit::audit_page(&audit, true)))?;
     }
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&audit)?;
     } else if let Some(below) = &arguments.groups {
         let limits = assay_audit::limits(&audit, below).ok_or_else(|| {
@@ -132,7 +132,7 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
         let lines = limits.lines(usize::MAX, Paint { color: false });
         output::data(&lines.join("\n"));
     } else {
-        output::data(&assay_audit::audit_page(&audit, arguments.all).unwrapped());
+        output::data(&assay_audit::audit_page(&audit, arguments.verbose).unwrapped());
     }
     Ok(audit_code(&audit, arguments.fail_on))
 }

@@ -9,7 +9,7 @@ use assay_blame::{Answer, DiskAnswer, Verdict, disk_text};
 use assay_host::facts::Available;
 use assay_run::exec::Setting;
 use assay_session::{
-    BlameTarget, BlamedCommand, Code, CommandOptions, Error, LimitedCommand, Proof, blame_command,
+    BlamedCommand, Code, CommandOptions, Error, LimitedCommand, Proof, blame_command,
     blame_with_disks, proof_text,
 };
 use assay_sys::kernel::{Error as KernelError, signal};
@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::observer::this_host;
 use crate::output;
 use crate::parsers::watching;
+use crate::shared_arguments::{FormatArguments, TargetArguments};
 
 /// Length of watching what does not end by itself.
 const LENGTH: Duration = Duration::from_secs(10);
@@ -30,35 +31,21 @@ Whenever a thread could run and did not, its time is charged to what its CPU did
 kernel (6.1) with eBPF. Only a command gets a group of its own, and only --prove changes others, for \
 moments; both are in the ledger. Exit code 3: the sum misses the kernel's own counter by more than 1 %.")]
 pub(crate) struct BlameArguments {
-    /// Group to watch with all groups below it; a path below the mount of the controller `cpu`
-    #[arg(value_name = "GROUP", conflicts_with_all = ["pid", "unit", "container", "pod", "command"])]
-    group: Option<String>,
-    /// Watch all threads of this process
-    #[arg(long, value_name = "PID", conflicts_with_all = ["unit", "container", "pod", "command"])]
-    pid: Option<u32>,
-    /// Watch the group of this systemd unit, e.g. nginx.service
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["container", "pod", "command"])]
-    unit: Option<String>,
-    /// Watch the group of this container or machine, by its name or the beginning of its id
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["pod", "command"])]
-    container: Option<String>,
-    /// Watch the groups of this Kubernetes pod, by its uid or name
-    #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    pod: Option<String>,
+    #[command(flatten)]
+    target: TargetArguments,
     /// How long to watch, e.g. `30s`; a command that is still running then is stopped [default: 10s, or
     /// until the command ends]
     #[arg(long = "for", value_name = "DURATION", value_parser = watching)]
     length: Option<Duration>,
     /// Set a knob of the command's group, e.g. cpu.max='50000 100000'; may be repeated
-    #[arg(long = "set", value_name = "KNOB=VALUE", conflicts_with_all = ["group", "pid", "unit", "container", "pod"])]
+    #[arg(short, long = "set", value_name = "KNOB=VALUE", conflicts_with = "target")]
     set: Vec<Setting>,
     #[command(flatten)]
     prove: prove::ProveArguments,
-    /// Print the answer as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
     /// Command to run in a group of its own and watch, with its arguments
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "target")]
     command: Vec<OsString>,
 }
 
@@ -75,24 +62,24 @@ struct Document<'a> {
 
 /// Watches the target and shows where its waiting went.
 pub(crate) fn run(arguments: &BlameArguments) -> Result<Code, Error> {
-    let Some(target) = target(arguments) else {
+    let Some(target) = arguments.target.target() else {
         if arguments.command.is_empty() {
-            let hint = "give one of GROUP, --pid PID, --unit NAME, --container NAME, --pod NAME, -- COMMAND";
+            let hint = "give one of --group, --pid, --unit, --container, --pod, or -- COMMAND";
             return Err(Error::usage(format!("no target given\n  hint: {hint}")));
         }
         return run_command(arguments);
     };
     signal::note_interruptions();
     let length = arguments.length.unwrap_or(LENGTH);
-    let code = match arguments.prove.options() {
+    let code = match arguments.prove.options()? {
         None => {
             let (answer, disks) = blame_with_disks(&this_host(), &target, length)?;
-            show_with_disks(&answer, &disks, arguments.json)?
+            show_with_disks(&answer, &disks, arguments.format.is_json())?
         }
         Some(options) => {
             let proven =
                 assay_session::prove(&this_host(), &target, length, &options, &mut notify)?;
-            let code = show(&proven.answer, proven.proof.as_ref(), arguments.json)?;
+            let code = show(&proven.answer, proven.proof.as_ref(), arguments.format.is_json())?;
             if proven.not_restored.is_empty() { code } else { name(&proven.not_restored) }
         }
     };
@@ -100,16 +87,6 @@ pub(crate) fn run(arguments: &BlameArguments) -> Result<Code, Error> {
         Some(_) if code != Code::RestoreIncomplete => Code::Interrupted,
         _ => code,
     })
-}
-
-fn target(arguments: &BlameArguments) -> Option<BlameTarget> {
-    let BlameArguments { group, pid, unit, container, pod, .. } = arguments;
-    let group = group.clone().map(BlameTarget::Group);
-    group
-        .or_else(|| pid.map(BlameTarget::Process))
-        .or_else(|| unit.clone().map(BlameTarget::Unit))
-        .or_else(|| container.clone().map(BlameTarget::Container))
-        .or_else(|| pod.clone().map(BlameTarget::Pod))
 }
 
 fn notify(text: &str) {
@@ -124,14 +101,14 @@ fn run_command(arguments: &BlameArguments) -> Result<Code, Error> {
     };
     let context = this_host();
     let request = command.request(&context, "blame");
-    let prove = arguments.prove.options();
+    let prove = arguments.prove.options()?;
     let length = arguments.length.or(prove.is_some().then_some(LENGTH));
     let options = CommandOptions { length, prove };
     let watched = blame_command(&context, &request, &options, &mut notify)?;
     if options.prove.is_some() && watched.proof.is_none() {
         output::message("no proof: the command ended first; --for shortens the time before it");
     }
-    conclude(&watched, arguments.json)
+    conclude(&watched, arguments.format.is_json())
 }
 
 fn conclude(watched: &BlamedCommand, as_json: bool) -> Result<Code, Error> {

@@ -9,21 +9,20 @@ use clap::Args;
 
 use crate::observer::{load, this_host};
 use crate::output;
-use crate::shared_arguments::StudyArguments;
+use crate::shared_arguments::{FormatArguments, StudyArguments};
 
 /// Arguments of `assay check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     study: StudyArguments,
-    /// Print mistakes and plan as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Prints the mistakes of a study, or its plan for this host.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Code, Error> {
-    check(&arguments.study, None, arguments.json)
+    check(&arguments.study, None, arguments.format.is_json())
 }
 
 /// The folder is that of a run that would follow.

@@ -13,6 +13,7 @@ use clap::Args;
 use crate::observer::{Terminal, refuse};
 use crate::output;
 use crate::parsers::{confidence, margin};
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of `assay compare`.
 #[derive(Debug, Args)]
@@ -47,13 +48,12 @@ pub(crate) struct How {
     measure: Vec<String>,
     /// Also compare runs of different studies, or repeats of very different length
     #[arg(long)]
-    anyway: bool,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
+    force: bool,
+    #[command(flatten)]
+    format: FormatArguments,
     /// Write an HTML page of the comparison to this file, or as compare.html to this folder
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    report: Option<PathBuf>,
 }
 
 /// Shows what changed from one run to the other, by how much, and with what confidence.
@@ -98,7 +98,7 @@ impl How {
             confidence: self.confidence,
             measures: self.measure.clone(),
             baseline,
-            anyway: self.anyway,
+            anyway: self.force,
         }
     }
 }
@@ -121,13 +121,13 @@ pub(crate) fn after_run(baseline: &Path, run: &RunFolder, code_of_run: Code) -> 
 
 /// Shows a comparison, writes its page if requested, and returns the exit code.
 fn show(comparison: &RunComparison, how: &How) -> Result<Code, Error> {
-    if how.json {
+    if how.format.is_json() {
         output::json(comparison)?;
     } else {
         let width = output::width();
         output::data_painted(|color| assay_report::comparison_text(comparison, width, color));
     }
-    if let Some(path) = &how.html {
+    if let Some(path) = &how.report {
         let file = if path.is_dir() { path.join("compare.html") } else { path.to_owned() };
         output::page(&file, &assay_report::comparison_html(comparison))?;
         output::message(&format!("page: {}", file.display()));

@@ -12,7 +12,8 @@ use clap::{Args, Subcommand};
 
 use crate::observer::this_host;
 use crate::output;
-use crate::parsers::patience;
+use crate::parsers::{one_of, patience};
+use crate::shared_arguments::YesArguments;
 
 /// Arguments of `assay conform`.
 #[derive(Debug, Args)]
@@ -23,24 +24,37 @@ pub(crate) struct ConformArguments {
     /// Controllers (`cpu`, `core`) or cases [default: all]
     #[arg(value_name = "CONTROLLER")]
     cases: Vec<String>,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
-    /// Print the results as KTAP, the kernel's test format, instead of a table
-    #[arg(long, conflicts_with_all = ["json", "list"])]
-    ktap: bool,
+    /// Format of the results
+    #[arg(short = 'o', long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&FORMATS))]
+    format: ConformFormat,
     /// List the cases and what each promises; changes nothing
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "format")]
     list: bool,
     /// Merge JSON documents of several hosts into one Markdown table; changes nothing
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["json", "ktap", "list", "cases"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["format", "list", "cases"])]
     merge: Vec<PathBuf>,
     /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
     #[arg(long, value_name = "FACTOR", value_parser = patience)]
     patience: Option<f64>,
     #[command(flatten)]
+    yes: YesArguments,
+    #[command(flatten)]
     kernels: kernels::KernelArguments,
 }
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ConformFormat {
+    Text,
+    Json,
+    Ktap,
+}
+
+const FORMATS: [(&str, ConformFormat, &str); 3] = [
+    ("text", ConformFormat::Text, "A table"),
+    ("json", ConformFormat::Json, "The document"),
+    ("ktap", ConformFormat::Ktap, "The kernel's test format"),
+];
 
 /// Subcommands of `assay conform`.
 #[derive(Debug, Subcommand)]
@@ -64,8 +78,16 @@ pub(crate) fn run(arguments: &ConformArguments) -> Result<Code, Error> {
         output::data(&assay_conform::list(&cases, output::width()));
         return Ok(Code::Kept);
     }
+    let warnings = cases.iter().any(|case| case.warning.is_some());
+    if warnings && arguments.kernels.on_this_host() {
+        arguments.yes.confirm(
+            "Some of these cases may leave everything else on two CPUs without CPU time for a second, or \
+             change for seconds how the whole machine divides it.",
+        )?;
+    }
     if arguments.kernels.is_asked() {
-        return kernels::run(&arguments.kernels, cases, arguments.patience, arguments.json);
+        let as_json = arguments.format == ConformFormat::Json;
+        return kernels::run(&arguments.kernels, cases, arguments.patience, as_json);
     }
     let request = prepare_conform(&this_host(), cases, arguments.patience)?;
     signal::note_interruptions();
@@ -75,13 +97,11 @@ pub(crate) fn run(arguments: &ConformArguments) -> Result<Code, Error> {
 }
 
 fn show(arguments: &ConformArguments, finished: &Finished) -> Result<(), Error> {
-    if arguments.json {
-        return output::json(&finished.document);
-    }
-    if arguments.ktap {
-        output::data(&assay_conform::ktap(&finished.document));
-    } else {
-        output::data(&assay_conform::table(&finished.document, output::width()));
+    let document = &finished.document;
+    match arguments.format {
+        ConformFormat::Text => output::data(&assay_conform::table(document, output::width())),
+        ConformFormat::Json => output::json(document)?,
+        ConformFormat::Ktap => output::data(&assay_conform::ktap(document)),
     }
     Ok(())
 }

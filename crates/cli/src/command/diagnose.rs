@@ -9,7 +9,7 @@ use clap::Args;
 use crate::observer::{Terminal, this_host};
 use crate::output;
 use crate::parsers::repeat_length;
-use crate::shared_arguments::TrustArguments;
+use crate::shared_arguments::{FormatArguments, TrustArguments, YesArguments};
 
 /// Arguments of `assay diagnose`.
 #[derive(Debug, Args)]
@@ -20,8 +20,8 @@ pub(crate) struct DiagnoseArguments {
     #[arg(long, value_name = "N")]
     trial: Option<usize>,
     /// Maximum length of a repeat [default: 3s, or that of the run if shorter]
-    #[arg(long, value_name = "DURATION", value_parser = repeat_length)]
-    at_most: Option<Duration>,
+    #[arg(short, long, value_name = "DURATION", value_parser = repeat_length)]
+    duration: Option<Duration>,
     /// Number of rounds, in each of which every change and the unchanged trial run once; changes that
     /// helped get two more rounds of their own. One round is enough for a failed check; a broken
     /// promise needs 2 or more [default: 4 to 8, until a cause is found]
@@ -34,13 +34,14 @@ pub(crate) struct DiagnoseArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
+    yes: YesArguments,
+    #[command(flatten)]
     trust: TrustArguments,
     /// Start the study even if the run folder comes from another host or another user
-    #[arg(long = "trust")]
-    trust_run: bool,
-    /// Print explain.json instead of text
-    #[arg(long)]
-    json: bool,
+    #[arg(long = "allow-foreign-run")]
+    allow_foreign_run: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Repeats the smallest failed trial, or the one that was asked for, with one change at a time,
@@ -48,14 +49,15 @@ pub(crate) struct DiagnoseArguments {
 pub(crate) fn run(arguments: &DiagnoseArguments) -> Result<Code, Error> {
     let options = ExplainOptions {
         trial: arguments.trial,
-        at_most: arguments.at_most,
+        at_most: arguments.duration,
         rounds: arguments.rounds,
         only: arguments.only.clone(),
         destination: arguments.trust.destination(arguments.out.as_deref()),
-        trust_run: arguments.trust_run,
+        trust_run: arguments.allow_foreign_run,
     };
+    arguments.yes.confirm_load()?;
     let explained = explain(&this_host(), &arguments.run, &options, &mut Terminal)?;
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&explained.explanation)?;
     } else {
         output::data(&assay_report::explanation_text(&explained.explanation, output::width()));

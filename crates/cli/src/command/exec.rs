@@ -13,16 +13,17 @@ use serde::Serialize;
 use crate::observer::{Terminal, this_host};
 use crate::output;
 use crate::parsers::{margin, one_of};
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of `assay exec`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The exit code is that of the command: 128+n for signal n, 127 if it was not found, 126 if it cannot \
 be executed. 2: wrong setting, 4: this host cannot do it, 6: the host could not be restored; the \
-command was not run, except with 6. With --judge, 3 instead of 0 if the command's numbers are void.")]
+command was not run, except with 6. With --quiet-check, 3 instead of 0 if the command's numbers are void.")]
 pub(crate) struct ExecArguments {
     /// Set a knob by its cgroup v2 name, e.g. memory.max=64M; may be repeated
-    #[arg(long = "set", value_name = "KNOB=VALUE")]
+    #[arg(short, long = "set", value_name = "KNOB=VALUE")]
     set: Vec<Setting>,
     /// Place CPUs and memory, e.g. cpus=0-3,mems=0 (cpuset) or memory=interleave:0-1
     #[arg(long, value_name = "PLACE", value_parser = assay_run::exec::parse_placement)]
@@ -32,20 +33,19 @@ pub(crate) struct ExecArguments {
     disk: Option<String>,
     /// What to do with processes that outlive the command
     #[arg(long, value_name = "WHAT", default_value = "wait", value_parser = one_of(&LEFTOVERS))]
-    left: Leftover,
+    on_exit: Leftover,
     /// Skip settings that this host cannot make, with a warning, instead of failing
     #[arg(long)]
     keep_going: bool,
     /// Judge whether what the command measured is valid: others, and the hypervisor, left it its CPUs,
     /// the clock was steady, and nothing swapped; otherwise it is void
     #[arg(long)]
-    judge: bool,
+    quiet_check: bool,
     /// The part of its CPUs that others may take
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin, requires = "judge")]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin, requires = "quiet_check")]
     within: f64,
-    /// Print the report as one line of JSON on stdout, after the command's own output
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
     /// Write the report as JSON to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -66,10 +66,10 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Error> {
         settings: arguments.set.clone(),
         place: arguments.place.clone(),
         disk: arguments.disk.clone(),
-        leftover: arguments.left,
+        leftover: arguments.on_exit,
         keep_going: arguments.keep_going,
     };
-    let ended = match arguments.judge {
+    let ended = match arguments.quiet_check {
         true => run_judged(&this_host(), &command, arguments.within, &mut Terminal)?
             .map(|judged| (judged.outcome, Some(judged.validity))),
         false => run_limited(&this_host(), &command, &mut Terminal)?.map(|outcome| (outcome, None)),
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Error> {
     }
 }
 
-/// The document: the report, with the answer of `--judge`.
+/// The document: the report, with the answer of `--quiet-check`.
 #[derive(Debug, Serialize)]
 struct JudgedReport<'r> {
     #[serde(flatten)]
@@ -107,7 +107,7 @@ fn show(arguments: &ExecArguments, report: &JudgedReport<'_>) -> Result<(), Erro
         let written = assay_sys::files::replace(path, format!("{json}\n").as_bytes());
         written.unwrap_or_else(|error| output::error(&error));
     }
-    if arguments.json {
+    if arguments.format.is_json() {
         output::data(&json);
         return Ok(());
     }

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::output;
 use crate::parsers::watching;
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of `assay fairness`.
 #[derive(Debug, Args)]
@@ -26,14 +27,13 @@ pub(crate) struct FairnessArguments {
     #[arg(long = "for", value_name = "DURATION", default_value = "60s", value_parser = watching)]
     length: Duration,
     /// Show every group, not the first of each level
-    #[arg(long)]
-    all: bool,
+    #[arg(short, long)]
+    verbose: bool,
     /// Write an HTML page to FILE too
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// An audit with what was seen while it watched.
@@ -54,10 +54,10 @@ pub(crate) fn run(arguments: &FairnessArguments) -> Result<Code, Error> {
     let audit = audit(&settings);
     signal::note_interruptions();
     let contended = watch_audit(&root, &settings, arguments.length)?;
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&Watched { audit: &audit, contended: &contended })?;
     } else {
-        output::data(&fairness_page(&audit, &contended, arguments.all).unwrapped());
+        output::data(&fairness_page(&audit, &contended, arguments.verbose).unwrapped());
     }
     // What was seen is shown first: watching it again gives something else.
     if let Some(file) = &arguments.report {

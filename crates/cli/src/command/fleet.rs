@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 
 use crate::observer::{Terminal, load, this_host};
 use crate::output;
-use crate::shared_arguments::{StudyArguments, TrustArguments};
+use crate::shared_arguments::{FormatArguments, StudyArguments, TrustArguments, YesArguments};
 
 /// Subcommands of `assay fleet`.
 #[derive(Debug, Subcommand)]
@@ -53,18 +53,19 @@ pub(crate) struct FleetRunArguments {
     /// Time limit for the run of a host, if the plan cannot tell (a long preparation)
     #[arg(long, value_name = "DURATION", value_parser = crate::parsers::repeat_length,
           help_heading = "Fleet")]
-    time_limit: Option<Duration>,
+    timeout: Option<Duration>,
     /// Path of the program, the same here and on all hosts [default: path of this program]
     #[arg(long, value_name = "PATH", help_heading = "Fleet")]
     program: Option<PathBuf>,
+    #[command(flatten)]
+    yes: YesArguments,
     #[command(flatten)]
     trust: TrustArguments,
     /// Submit and exit; follow with `assay fleet status` and `collect`
     #[arg(long, help_heading = "Fleet")]
     detach: bool,
-    /// Print fleet-verdict.json instead of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 #[derive(Debug, Args)]
@@ -76,18 +77,16 @@ pub(crate) struct FleetResumeArguments {
     detach: bool,
     #[command(flatten)]
     trust: TrustArguments,
-    /// Print fleet-verdict.json instead of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetArguments {
     /// Folder of the fleet
     fleet: PathBuf,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 #[derive(Debug, Args)]
@@ -99,9 +98,8 @@ pub(crate) struct FleetCollectArguments {
     collect_from: Vec<PathBuf>,
     #[command(flatten)]
     trust: TrustArguments,
-    /// Print fleet-verdict.json instead of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 #[derive(Debug, Args)]
@@ -126,19 +124,20 @@ pub(crate) fn run(command: &FleetCommand) -> Result<Code, Error> {
 /// Submits a study and waits for its end, unless detached.
 fn submit(arguments: &FleetRunArguments) -> Result<Code, Error> {
     signal::note_interruptions();
-    let loaded = load(&arguments.study.choice(), arguments.json)?;
+    let loaded = load(&arguments.study.choice(), arguments.format.is_json())?;
+    arguments.yes.confirm_load()?;
     let options = FleetOptions {
         hosts: arguments.hosts.clone(),
         nodes: arguments.nodes,
         partition: arguments.partition.clone(),
         shared: arguments.shared.clone(),
         out: arguments.out.clone(),
-        time_limit: arguments.time_limit,
+        time_limit: arguments.timeout,
         program: arguments.program.clone(),
         trust: arguments.trust.trust(),
     };
     let fleet = submit_fleet(&this_host(), &loaded, &options, &mut Terminal)?;
-    detach_or_wait(&fleet, arguments.detach, arguments.json)
+    detach_or_wait(&fleet, arguments.detach, arguments.format.is_json())
 }
 
 /// Resubmits tasks without a verdict.
@@ -146,7 +145,7 @@ fn resume(arguments: &FleetResumeArguments) -> Result<Code, Error> {
     signal::note_interruptions();
     let mut fleet = OpenFleet::open_trusted(&arguments.fleet, arguments.trust.trust())?;
     fleet.resubmit(&mut Terminal)?;
-    detach_or_wait(&fleet, arguments.detach, arguments.json)
+    detach_or_wait(&fleet, arguments.detach, arguments.format.is_json())
 }
 
 fn detach_or_wait(fleet: &OpenFleet, detach: bool, as_json: bool) -> Result<Code, Error> {
@@ -169,7 +168,7 @@ fn detach_or_wait(fleet: &OpenFleet, detach: bool, as_json: bool) -> Result<Code
 
 fn status(arguments: &FleetArguments) -> Result<Code, Error> {
     let judgement = OpenFleet::open(&arguments.fleet)?.judgement(&CopySources::default());
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&judgement.hosts)?;
     } else {
         let (hosts, width) = (&judgement.hosts, output::width());
@@ -180,7 +179,7 @@ fn status(arguments: &FleetArguments) -> Result<Code, Error> {
 
 fn collect(arguments: &FleetCollectArguments) -> Result<Code, Error> {
     let (copies, trust) = (&arguments.collect_from, arguments.trust.trust());
-    conclude(&arguments.fleet, copies, trust, arguments.json)
+    conclude(&arguments.fleet, copies, trust, arguments.format.is_json())
 }
 
 fn stop(arguments: &FleetCancelArguments) -> Result<Code, Error> {

@@ -12,19 +12,19 @@ use serde::Serialize;
 
 use crate::observer::this_host;
 use crate::output;
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of `assay host`.
 #[derive(Debug, Args)]
 pub(crate) struct HostArguments {
-    /// Print everything as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
     /// Compare the knob table with a new group in every hierarchy; exit code 1 on any difference
     #[arg(long)]
     knobs_check: bool,
 }
 
-/// The document of `assay host --json`.
+/// The document of `assay host -o json`.
 #[derive(Debug, Serialize)]
 struct Host<'h> {
     /// Version of this format.
@@ -39,7 +39,7 @@ struct Host<'h> {
     known: &'h [KnownFact],
 }
 
-/// The document of `assay host --knobs-check --json`.
+/// The document of `assay host --knobs-check -o json`.
 #[derive(Debug, Serialize)]
 struct CheckedKnobs<'h> {
     /// Version of this format.
@@ -57,12 +57,12 @@ pub(crate) fn run(arguments: &HostArguments) -> Result<Code, Error> {
     let context = this_host();
     let facts = gather(&context.root).map_err(Error::host)?;
     if arguments.knobs_check {
-        return check(&context, &facts, arguments.json);
+        return check(&context, &facts, arguments.format.is_json());
     }
     let needs = requirements(&facts);
     let files = assay_host::knobs(&context.root, &facts);
     let known = known_facts(&context.root, &facts.kernel);
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&Host {
             schema: 1,
             facts: &facts,

@@ -14,6 +14,7 @@ use clap::Args;
 use crate::for_ci::CiArguments;
 use crate::observer::Terminal;
 use crate::output;
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of `assay judge`.
 #[derive(Debug, Args)]
@@ -21,9 +22,8 @@ pub(crate) struct JudgeArguments {
     /// Run folder; several runs of one study on one host are judged together
     #[arg(required_unless_present_any = ["fio", "bw_log", "csv"], value_name = "RUN")]
     run: Vec<PathBuf>,
-    /// Print verdict.json instead of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
     #[command(flatten)]
     ci: CiArguments,
     #[command(flatten)]
@@ -35,11 +35,11 @@ pub(crate) struct JudgeArguments {
 pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
     let ci = arguments.ci.open()?;
     let run = match arguments.run.as_slice() {
-        [] => return external_data::run(&arguments.external_data, ci, arguments.json),
+        [] => return external_data::run(&arguments.external_data, ci, arguments.format.is_json()),
         [run] => run,
         runs => {
             let (manifest, judgement) = judge_runs(runs, &mut Terminal)?;
-            match arguments.json {
+            match arguments.format.is_json() {
                 true => output::json(&judgement)?,
                 false => output::data_painted(|color| {
                     assay_report::text(&manifest, &judgement, output::width(), color)
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
     let judgement = judge_run(&folder, &run).map_err(Error::host)?;
     update_index(&folder, &mut Terminal);
     if !ci.has_stdout() {
-        show(&folder, &run.manifest, &judgement, arguments.json);
+        show(&folder, &run.manifest, &judgement, arguments.format.is_json());
     }
     let code = Code::of_recorded(&run.manifest, &judgement);
     Ok(ci.conclude(&judgement, Some(&run.manifest), code))

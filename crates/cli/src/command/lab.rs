@@ -15,7 +15,7 @@ use assay_sys::kernel::signal;
 use clap::{Args, Subcommand};
 
 use crate::output;
-use crate::shared_arguments::StudyArguments;
+use crate::shared_arguments::{FormatArguments, StudyArguments};
 use options::GuestArguments;
 
 /// Subcommands of `assay lab`.
@@ -41,9 +41,8 @@ pub(crate) struct KernelsArguments {
     /// Read which kernels other Debian releases have (a download of some 13 MB)
     #[arg(long)]
     update: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 #[derive(Debug, Args)]
@@ -55,9 +54,8 @@ pub(crate) struct LabRunArguments {
     /// Run folder [default: `runs/<time>-<study>`]
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
-    /// Print verdict.json instead of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 #[derive(Debug, Args)]
@@ -76,9 +74,8 @@ pub(crate) struct LabConformArguments {
     /// Controllers or cases, as in `assay conform`
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
-    /// Print the table as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
     /// Further options of `assay conform`, after `--`
     #[arg(last = true, value_name = "OPTION")]
     options: Vec<String>,
@@ -112,9 +109,10 @@ pub(crate) fn run(command: &LabCommand) -> Result<ExitCode, Error> {
             run_in_guest(&arguments.guest.spec(), &task, &cache)
         }
         LabCommand::Conform(arguments) => {
-            let json = arguments.json.then(|| "--json".to_owned());
+            let json = arguments.format.is_json().then(|| "-ojson".to_owned());
             let words = arguments.options.iter().chain(&arguments.arguments).cloned();
-            let words = std::iter::once("conform".to_owned()).chain(json).chain(words);
+            let words =
+                ["conform", "--yes"].map(str::to_owned).into_iter().chain(json).chain(words);
             let spec = arguments.guest.spec();
             run_in_guest(&spec, &this_program_in_guest(words)?, &cache)
         }
@@ -140,11 +138,11 @@ fn kernels(arguments: &KernelsArguments, cache: &Cache) -> Result<ExitCode, Erro
     }
     for choice in &arguments.fetch {
         let kernel = Kernel::provide(choice, cache, true, &mut progress).map_err(Error::host)?;
-        if !arguments.json {
+        if !arguments.format.is_json() {
             output::data(&format!("{}  {}", kernel.release, kernel.image.display()));
         }
     }
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&kernels_document(cache))?;
     } else if arguments.fetch.is_empty() {
         output::data(&kernels_text(cache));

@@ -13,6 +13,7 @@ use crate::destination::Destination;
 use crate::observer::this_host;
 use crate::output;
 use crate::parsers::one_of;
+use crate::shared_arguments::{FormatArguments, TargetArguments};
 
 /// Arguments of `assay probe`.
 #[derive(Debug, Args)]
@@ -21,21 +22,8 @@ Each limit is tried on a group of ours beside the one that has it, with the same
 without. Nothing enters the group, and none of its processes is touched; it shares the CPUs, disks and limits above it \
 with probes of at most 4 s each. Needs root. Exit code 1: a limit is not enforced.")]
 pub(crate) struct ProbeArguments {
-    /// Group to probe; a path below the mount of the controller `cpu`
-    #[arg(value_name = "GROUP", conflicts_with_all = ["pid", "unit", "container", "pod"])]
-    group: Option<String>,
-    /// Probe the groups of this process
-    #[arg(long, value_name = "PID", conflicts_with_all = ["unit", "container", "pod"])]
-    pid: Option<u32>,
-    /// Probe the group of this systemd unit, e.g. nginx.service
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["container", "pod"])]
-    unit: Option<String>,
-    /// Probe the group of this container or machine, by its name or the beginning of its id
-    #[arg(long, value_name = "NAME", conflicts_with = "pod")]
-    container: Option<String>,
-    /// Probe the group of this Kubernetes pod, by its uid or name
-    #[arg(long, value_name = "NAME")]
-    pod: Option<String>,
+    #[command(flatten)]
+    target: TargetArguments,
     /// Only limits of these controllers: memory, pids, cpu, cpuset, io
     #[arg(long, value_name = "CONTROLLER", value_delimiter = ',')]
     only: Vec<String>,
@@ -48,9 +36,8 @@ pub(crate) struct ProbeArguments {
     /// The mildest verdict that fails the command
     #[arg(long, value_name = "VERDICT", default_value = "not-enforced", value_parser = one_of(&FailOn::ALL))]
     fail_on: FailOn,
-    /// Print the answers as JSON
-    #[arg(long, conflicts_with = "dry_run")]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Which verdicts fail.
@@ -71,7 +58,12 @@ impl FailOn {
 
 /// Probes the limits of a running group.
 pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
-    let (name, target) = target(arguments)?;
+    let target = arguments.target.target().ok_or_else(|| {
+        Error::usage(
+            "no target given\n  hint: give one of --group, --pid, --unit, --container, --pod",
+        )
+    })?;
+    let name = name_of(&target);
     let limits = limits(&arguments.only)?;
     let context = this_host();
     let facts = gather(&context.root).map_err(Error::host)?;
@@ -98,7 +90,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
     if let Some(file) = junit {
         file.write_text(&assay_probe::junit(&finished.document))?;
     }
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&finished.document)?;
     } else if !has_stdout {
         show(&assay_probe::page(&finished.document));
@@ -110,20 +102,15 @@ fn show(page: &Page) {
     output::data_painted(|color| page.text(output::width(), color));
 }
 
-fn target(arguments: &ProbeArguments) -> Result<(String, BlameTarget), Error> {
-    let ProbeArguments { group, pid, unit, container, pod, .. } = arguments;
-    let named = |kind: &str, name: &Option<String>, of: fn(String) -> BlameTarget| {
-        name.clone().map(|name| (format!("{kind} {name}"), of(name)))
-    };
-    named("group", group, BlameTarget::Group)
-        .or_else(|| pid.map(|pid| (format!("process {pid}"), BlameTarget::Process(pid))))
-        .or_else(|| named("unit", unit, BlameTarget::Unit))
-        .or_else(|| named("container", container, BlameTarget::Container))
-        .or_else(|| named("pod", pod, BlameTarget::Pod))
-        .ok_or_else(|| {
-            let hint = "give one of GROUP, --pid PID, --unit NAME, --container NAME, --pod NAME";
-            Error::usage(format!("no target given\n  hint: {hint}"))
-        })
+/// A target as it was named.
+fn name_of(target: &BlameTarget) -> String {
+    match target {
+        BlameTarget::Group(path) => format!("group {path}"),
+        BlameTarget::Process(pid) => format!("process {pid}"),
+        BlameTarget::Unit(name) => format!("unit {name}"),
+        BlameTarget::Container(name) => format!("container {name}"),
+        BlameTarget::Pod(name) => format!("pod {name}"),
+    }
 }
 
 fn limits(only: &[String]) -> Result<Vec<Limit>, Error> {

@@ -6,24 +6,21 @@ use std::time::Duration;
 
 use assay_record::run_folder::{Run, RunFolder};
 use assay_run::runner::FollowTarget;
-use assay_session::{Code, Error, RecordingOptions, record, update_index};
+use assay_session::{BlameTarget, Code, Error, RecordingOptions, group_of, record, update_index};
 use clap::Args;
 
 use crate::observer::{Terminal, this_host};
 use crate::output;
 use crate::parsers::duration_in;
+use crate::shared_arguments::{FormatArguments, TargetArguments, TrustArguments};
 
 /// Arguments of `assay record`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The host is not changed. A command's output goes to logs/command in the run folder.")]
 pub(crate) struct RecordArguments {
-    /// Follow this group and its descendants; a path below the mounts
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["pid", "command"])]
-    group: Option<String>,
-    /// Follow this process and all that it forks
-    #[arg(long, value_name = "PID", conflicts_with = "command")]
-    pid: Option<u32>,
+    #[command(flatten)]
+    target: TargetArguments,
     /// Length, e.g. `5s`; a command that is still running then is stopped [default: until the command or
     /// process ends; 10s for a group]
     #[arg(long = "for", value_name = "DURATION", value_parser = length)]
@@ -33,17 +30,16 @@ pub(crate) struct RecordArguments {
     interval: Duration,
     /// Also sample a source that disturbs the host, e.g. pagetypeinfo; may be repeated
     #[arg(long, value_name = "SOURCE", value_parser = source)]
-    also: Vec<String>,
+    source: Vec<String>,
     /// Run folder [default: `runs/<time>-sample`]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    trust: crate::shared_arguments::TrustArguments,
-    /// Print the summary as JSON
-    #[arg(long)]
-    json: bool,
+    trust: TrustArguments,
+    #[command(flatten)]
+    format: FormatArguments,
     /// Command to start and follow, with its arguments
-    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND", conflicts_with = "target")]
     command: Vec<OsString>,
 }
 
@@ -70,12 +66,12 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Code, Error> {
         target: target(arguments)?,
         length: arguments.length,
         interval: arguments.interval,
-        also: arguments.also.clone(),
+        also: arguments.source.clone(),
         destination: arguments.trust.destination(arguments.out.as_deref()),
     };
     let recorded = record(&this_host(), &options, &mut Terminal)?;
     if let Some(run) = &recorded.run {
-        show(&recorded.folder, run, arguments.json);
+        show(&recorded.folder, run, arguments.format.is_json());
     }
     update_index(&recorded.folder, &mut Terminal);
     let (code, remark) = recorded.code();
@@ -86,13 +82,13 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Code, Error> {
 }
 
 fn target(arguments: &RecordArguments) -> Result<FollowTarget, Error> {
-    match (&arguments.group, arguments.pid) {
-        (Some(path), _) => Ok(FollowTarget::Group(path.clone())),
-        (None, Some(pid)) => Ok(FollowTarget::Process(pid)),
-        (None, None) if arguments.command.is_empty() => Err(Error::usage(
-            "no target given\n  hint: give one of --group PATH, --pid PID, -- COMMAND",
+    match arguments.target.target() {
+        Some(BlameTarget::Process(pid)) => Ok(FollowTarget::Process(pid)),
+        Some(target) => group_of(&this_host(), &target).map(FollowTarget::Group),
+        None if arguments.command.is_empty() => Err(Error::usage(
+            "no target given\n  hint: give one of --group, --pid, --unit, --container, --pod, or -- COMMAND",
         )),
-        (None, None) => Ok(FollowTarget::Command(arguments.command.clone())),
+        None => Ok(FollowTarget::Command(arguments.command.clone())),
     }
 }
 

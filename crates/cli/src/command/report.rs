@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::observer::Terminal;
 use crate::output;
 use crate::parsers::one_of;
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of `assay report`.
 #[derive(Debug, Args)]
@@ -22,26 +23,25 @@ pub(crate) struct ReportArguments {
     runs: Vec<PathBuf>,
     /// Write the runs in this format instead of the report as a page
     #[arg(long = "as", value_name = "FORMAT", value_parser = one_of(&ExportFormat::ALL))]
-    format: Option<ExportFormat>,
+    kind: Option<ExportFormat>,
     /// Output: a folder for parquet and csv [default: `export/` in the run folder], a file for the others
     /// [default: stdout]
-    #[arg(long, value_name = "PATH", requires = "format")]
+    #[arg(long, value_name = "PATH", requires = "kind")]
     out: Option<PathBuf>,
     /// Leave out the table `samples`, by far the largest
-    #[arg(long, requires = "format")]
+    #[arg(long, requires = "kind")]
     no_samples: bool,
     /// Follow a running run until it ends, with `--as jsonl` or `--as openmetrics`
-    #[arg(long, value_name = "RUN", conflicts_with = "runs", requires = "format")]
+    #[arg(long, value_name = "RUN", conflicts_with = "runs", requires = "kind")]
     follow: Option<PathBuf>,
     /// Instead write the list of all runs in this folder (index.html)
-    #[arg(long, value_name = "RUNS", conflicts_with_all = ["runs", "format"])]
+    #[arg(long, value_name = "RUNS", conflicts_with_all = ["runs", "kind"])]
     index: Option<PathBuf>,
-    /// Print the paths that were written as JSON; with --as also what was left out, and why
-    #[arg(long, conflicts_with = "follow")]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
-/// The document of `assay report --json`.
+/// The document of `assay report -o json`.
 #[derive(Debug, Serialize)]
 struct Written {
     /// Version of this format.
@@ -50,7 +50,7 @@ struct Written {
     report: PathBuf,
 }
 
-/// The document of `assay report --index --json`.
+/// The document of `assay report --index -o json`.
 #[derive(Debug, Serialize)]
 struct Index {
     /// Version of this format.
@@ -66,12 +66,12 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
     if let Some(run) = &arguments.follow {
         return Ok(export::follow(run, arguments).map(|()| Code::Kept)?);
     }
-    if let Some(format) = arguments.format {
+    if let Some(format) = arguments.kind {
         return export::run(arguments, format);
     }
     match (&arguments.index, arguments.runs.as_slice()) {
-        (Some(index), _) => write_index(index, arguments.json),
-        (None, [run]) => rewrite(run, arguments.json),
+        (Some(index), _) => write_index(index, arguments.format.is_json()),
+        (None, [run]) => rewrite(run, arguments.format.is_json()),
         (None, _) => {
             let hint = "name one run, or a format for several with `--as parquet`";
             Err(Error::usage(format!("a report is of one run\n  hint: {hint}")))

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::observer::{Terminal, this_host};
 use crate::output;
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of `assay restore`.
 #[derive(Debug, Args)]
@@ -17,12 +18,11 @@ pub(crate) struct RestoreArguments {
     /// what Assay could not. It is kept as RUN.set-aside and no longer blocks new runs
     #[arg(long, value_name = "RUN")]
     set_aside: Option<String>,
-    /// Print the result as JSON; each change is still named on stderr
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
-/// The document of `assay restore --json`.
+/// The document of `assay restore -o json`.
 #[derive(Debug, Serialize)]
 struct Restored {
     /// Version of this format.
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &RestoreArguments) -> Result<Code, Error> {
         let words = if restored { "the host is restored" } else { "nothing to restore" };
         (Restored { schema: 1, restored, set_aside: None }, words.to_owned())
     };
-    match arguments.json {
+    match arguments.format.is_json() {
         true => output::json(&document)?,
         false => output::data(&words),
     }

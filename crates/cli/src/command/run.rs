@@ -19,7 +19,7 @@ use crate::command::report::export::{finish_live, start_live};
 use crate::for_ci::CiArguments;
 use crate::observer::{Terminal, load, this_host};
 use crate::parsers::duration_in;
-use crate::shared_arguments::{StudyArguments, TrustArguments};
+use crate::shared_arguments::{FormatArguments, StudyArguments, TrustArguments, YesArguments};
 
 /// Arguments of `assay run`.
 #[derive(Debug, Args)]
@@ -35,10 +35,11 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
+    yes: YesArguments,
+    #[command(flatten)]
     trust: TrustArguments,
-    /// Print verdict.json instead of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
     /// Print the plan and stop, like `assay check`
     #[arg(long)]
     dry_run: bool,
@@ -65,7 +66,7 @@ fn patience(text: &str) -> Result<Duration, String> {
 /// Runs a study from its file to its verdict.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Code, Error> {
     if arguments.list {
-        return studies::run(arguments.study.study.as_str(), arguments.json);
+        return studies::run(arguments.study.study.as_str(), arguments.format.is_json());
     }
     let mut observer = ErrorRecord::new(Terminal);
     let result = carry_out(arguments, &mut observer);
@@ -80,7 +81,7 @@ fn carry_out(
     observer: &mut ErrorRecord<Terminal>,
 ) -> Result<Code, Error> {
     if arguments.dry_run {
-        return check(&arguments.study, arguments.out.as_deref(), arguments.json);
+        return check(&arguments.study, arguments.out.as_deref(), arguments.format.is_json());
     }
     if let Some(baseline) = &arguments.baseline {
         // A baseline that cannot be read is refused before it costs a run.
@@ -88,7 +89,8 @@ fn carry_out(
     }
     let ci = arguments.ci.open()?;
     let context = this_host();
-    let loaded = load(&arguments.study.choice(), arguments.json)?;
+    let loaded = load(&arguments.study.choice(), arguments.format.is_json())?;
+    arguments.yes.confirm_load()?;
     let options = RunOptions {
         destination: arguments.trust.destination(arguments.out.as_deref()),
         wait: arguments.wait.unwrap_or(Duration::ZERO),
@@ -105,7 +107,7 @@ fn carry_out(
     let mut code = ended.code;
     if let Some(judgement) = &ended.judgement {
         if !ci.has_stdout() {
-            show(&request.folder, &finished.manifest, judgement, arguments.json);
+            show(&request.folder, &finished.manifest, judgement, arguments.format.is_json());
         }
         code = ci.conclude(judgement, Some(&finished.manifest), code);
     }

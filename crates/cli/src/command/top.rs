@@ -7,18 +7,22 @@ use std::time::Duration;
 
 use assay_host::cgroup::inventory::{Filter, rates, take};
 use assay_host::gather;
-use assay_session::{Code, Error, GroupOrder, check_groups, groups_document, groups_text};
+use assay_session::{
+    Code, Error, GroupOrder, check_groups, group_of, groups_document, groups_text,
+};
 use assay_sys::kernel::Root;
 use clap::Args;
 
+use crate::observer::this_host;
 use crate::output;
-use crate::parsers::{number_in, one_of};
+use crate::parsers::{duration_in, one_of};
+use crate::shared_arguments::{FormatArguments, TargetArguments};
 
 /// Arguments of `assay top`.
 #[derive(Debug, Args)]
 pub(crate) struct TopArguments {
-    /// Show only this group and its descendants; a path below the mounts
-    path: Option<String>,
+    #[command(flatten)]
+    target: TargetArguments,
     /// Show only the hierarchy of this controller, by its v2 name
     #[arg(long, value_name = "NAME")]
     controller: Option<String>,
@@ -31,45 +35,55 @@ pub(crate) struct TopArguments {
     /// Sort order, largest first [default: path; with --watch: cpu]
     #[arg(long, value_name = "BY", value_parser = one_of(&GroupOrder::ALL))]
     sort: Option<GroupOrder>,
-    /// Update every SECONDS (2 if omitted) until q or Ctrl-C
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
-          value_parser = seconds)]
-    watch: Option<Duration>,
-    /// Print JSON; with --watch one line per update
-    #[arg(long)]
-    json: bool,
+    /// Update until q or Ctrl-C
+    #[arg(short, long)]
+    watch: bool,
+    /// Time between two updates
+    #[arg(long, value_name = "DURATION", default_value = "2s", requires = "watch", value_parser = interval)]
+    interval: Duration,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Time between the two readings from which rates are computed without `--watch`.
 const READING_INTERVAL: Duration = Duration::from_millis(500);
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = number_in(text, 0.1..=3600.0, "expected seconds, from 0.1 to 3600");
-    seconds.map(Duration::from_secs_f64)
+fn interval(text: &str) -> Result<Duration, String> {
+    let range = Duration::from_millis(100)..=Duration::from_secs(3600);
+    duration_in(text, range, "expected 0.1 s to 1 h")
 }
 
 /// Lists groups, once or repeatedly.
 pub(crate) fn run(arguments: &TopArguments) -> Result<Code, Error> {
     let root = Root::real();
     let layout = gather(&root).map_err(Error::host)?.cgroup;
+    let target = arguments.target.target();
     let filter = Filter {
         controller: arguments.controller.clone(),
-        below: arguments.path.clone(),
+        below: target.map(|target| group_of(&this_host(), &target)).transpose()?,
         depth: arguments.depth,
         populated: arguments.populated,
     };
     let read = || take(&root, &filter);
     let first = read();
     check_groups(&first, &filter, &layout)?;
-    if let Some(period) = arguments.watch {
+    if arguments.watch {
         let order = arguments.sort.unwrap_or(GroupOrder::Cpu);
-        watch::run(first, read, watch::WatchOptions { period, order, as_json: arguments.json });
+        watch::run(
+            first,
+            read,
+            watch::WatchOptions {
+                period: arguments.interval,
+                order,
+                as_json: arguments.format.is_json(),
+            },
+        );
         return Ok(Code::Kept);
     }
     std::thread::sleep(READING_INTERVAL);
     let second = read();
     let rates = rates(&first, &second);
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&groups_document(&second, &rates))?;
     } else {
         let order = arguments.sort.unwrap_or(GroupOrder::Path);

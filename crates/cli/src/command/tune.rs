@@ -13,7 +13,7 @@ use clap::builder::ArgPredicate;
 use crate::observer::{Terminal, load, this_host};
 use crate::output;
 use crate::parsers::repeat_length;
-use crate::shared_arguments::{StudyArguments, TrustArguments};
+use crate::shared_arguments::{FormatArguments, StudyArguments, TrustArguments, YesArguments};
 
 /// The study that proves the parameters of iocost.
 const PROOF: &str = "io-weight";
@@ -27,17 +27,17 @@ pub(crate) struct TuneArguments {
     study: StudyArguments,
     /// Instead, measure the parameters of iocost for this disk (as for `--disk`) and prove them with the study
     /// [default: io-weight]; it is written to only if it is an image, or with --erase
-    #[arg(long, value_name = "DISK", conflicts_with_all = ["disk", "scheduler", "repeats", "at_most", "stop", "keep", "also", "settings", "write"])]
+    #[arg(long, value_name = "DISK", conflicts_with_all = ["disk", "scheduler", "repeats", "duration", "stop", "fix", "vary", "settings", "write"])]
     iocost: Option<DiskOverride>,
     /// Total time, e.g. `5m`
     #[arg(long = "for", value_name = "DURATION", value_parser = repeat_length, default_value = "5m")]
     length: Duration,
     /// Do not change this: `scheduler`, `weights`, or an attribute such as `nr_requests`; may be repeated
     #[arg(long, value_name = "NAME")]
-    keep: Vec<String>,
+    fix: Vec<String>,
     /// Also try other values of this property of the workload: `iodepth`
     #[arg(long, value_name = "NAME", value_parser = ["iodepth"])]
-    also: Vec<String>,
+    vary: Vec<String>,
     /// Maximum number of settings to try
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     settings: Option<u32>,
@@ -48,10 +48,11 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
+    yes: YesArguments,
+    #[command(flatten)]
     trust: TrustArguments,
-    /// Print tune.json, or iocost.json, instead of text
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Searches for the setting that keeps the promise at the highest throughput, without applying it.
@@ -59,16 +60,17 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<Code, Error> {
     if let Some(disk) = &arguments.iocost {
         return iocost(arguments, disk);
     }
-    let loaded = load(&arguments.study.choice(), arguments.json)?;
+    let loaded = load(&arguments.study.choice(), arguments.format.is_json())?;
+    arguments.yes.confirm_load()?;
     let options = TuneOptions {
         length: arguments.length,
-        keep: arguments.keep.clone(),
-        also: arguments.also.clone(),
+        keep: arguments.fix.clone(),
+        also: arguments.vary.clone(),
         settings: arguments.settings.map(|most| most as usize),
         destination: arguments.trust.destination(arguments.out.as_deref()),
     };
     let tuned = tune(&this_host(), loaded, &options, &mut Terminal)?;
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&tuned.tuning)?;
     } else {
         output::data(&assay_report::tuning_text(&tuned.tuning, output::width()));
@@ -83,6 +85,7 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<Code, Error> {
 /// Measures the parameters of iocost for a disk, and proves them.
 fn iocost(arguments: &TuneArguments, disk: &DiskOverride) -> Result<Code, Error> {
     let choice = arguments.study.choice();
+    arguments.yes.confirm_load()?;
     let options = IoCostOptions {
         disk: disk.clone(),
         erase: choice.erase.clone(),
@@ -91,7 +94,7 @@ fn iocost(arguments: &TuneArguments, disk: &DiskOverride) -> Result<Code, Error>
         destination: arguments.trust.destination(arguments.out.as_deref()),
     };
     let measured = measure_iocost(&this_host(), &options, &mut Terminal)?;
-    if arguments.json {
+    if arguments.format.is_json() {
         output::json(&measured.found)?;
     } else {
         output::data(&assay_report::iocost_text(&measured.found, output::width()));

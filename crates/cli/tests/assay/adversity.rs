@@ -24,7 +24,7 @@ fn without_rights(bench: &Bench, rights: &[&str], study: &Path) -> Command {
     let mut command = Command::new(rights[0]);
     command.args(&rights[1..]).arg(bench.executable());
     bench.settle(&mut command);
-    command.arg("run").arg(study).arg("--out").arg(bench.out());
+    command.args(["run", "--yes"]).arg(study).arg("--out").arg(bench.out());
     command
 }
 
@@ -70,7 +70,7 @@ fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_le
         command.env("ASSAY_STATE", &state.at);
         // A page of the file system may have space for the entries of the first repeats.
         command
-            .arg("run")
+            .args(["run", "--yes"])
             .arg(&study)
             .arg("--repeats")
             .arg("20")
@@ -102,7 +102,12 @@ fn a_state_directory_that_cannot_be_written_is_refused_with_the_remedy() {
     let study = bench.write("study.toml", &Weights::small().text());
     for state in [file.join("state"), PathBuf::from("/proc/assay")] {
         let mut command = bench.program();
-        command.env("ASSAY_STATE", state).arg("run").arg(&study).arg("--out").arg(bench.out());
+        command
+            .env("ASSAY_STATE", state)
+            .args(["run", "--yes"])
+            .arg(&study)
+            .arg("--out")
+            .arg(bench.out());
         let ended = bench.finish(command);
         ended.assert_code(4);
         ended.assert_says(&["ASSAY_STATE"]);
@@ -226,7 +231,7 @@ fn two_runs_with_separate_state_directories_both_restore_their_changes() {
         let mut command = bench.program();
         let out = bench.path(&format!("run-{name}"));
         command.env("ASSAY_STATE", bench.path(&format!("state-{name}")));
-        command.arg("run").arg(study).arg("--out").arg(&out);
+        command.args(["run", "--yes"]).arg(study).arg("--out").arg(&out);
         let folder = bench.path(&format!("output-{name}"));
         fs::create_dir(&folder).unwrap();
         Running::start(command, &folder, out)

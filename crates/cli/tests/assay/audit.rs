@@ -61,7 +61,7 @@ fn only_reads(bench: &Bench, trace: &Path, options: &[&str]) {
     let mut command = Command::new(trace);
     bench.settle(&mut command);
     command.args(["-f", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_assay"));
-    command.arg("audit").args(options).arg("--json");
+    command.arg("audit").args(options).arg("-ojson");
     let output = command.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     // 1: a manifest, or a host that others change meanwhile, differs.
@@ -85,7 +85,7 @@ fn an_audit_that_watches_changes_nothing_but_its_own_programs() {
     let mut command = Command::new(trace);
     bench.settle(&mut command);
     command.args(["-f", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_assay"));
-    command.args(["fairness", "--json", "--for", "1s"]);
+    command.args(["fairness", "-ojson", "--for", "1s"]);
     assert!(document(&mut command)["contended"]["seconds"].as_f64().unwrap() >= 1.0);
     let calls = fs::read_to_string(log).unwrap();
     assert!(calls.contains("bpf(BPF_PROG_LOAD"), "{calls}");
@@ -105,7 +105,7 @@ fn calls_that_change_something_are_recognised() {
 fn any_user_may_audit() {
     let bench = Bench::aside();
     let mut command = bench.program();
-    command.args(["audit", "--json"]);
+    command.args(["audit", "-ojson"]);
     if rustix::process::geteuid().is_root() {
         command.uid(NOBODY).gid(NOBODY);
     }
@@ -172,7 +172,7 @@ impl Drop for Groups {
 
 /// The groups of this test in which a code fires.
 fn fires(bench: &Bench, code: &str) -> BTreeSet<String> {
-    let audit = document(bench.program().args(["audit", "--json"]));
+    let audit = document(bench.program().args(["audit", "-ojson"]));
     let own = format!("/assay-audit-{}-", std::process::id());
     let findings = audit["findings"].as_array().unwrap().iter();
     findings
@@ -251,7 +251,7 @@ fn a_change_is_found_since_a_snapshot_and_while_it_happens_with_its_writer() {
     };
     bench.assay(["audit", "--snapshot", "before.json"]).assert_code(0);
     let mut command = bench.program();
-    command.args(["audit", "watch", "--json", "--for", "6s", "--interval", "500ms"]);
+    command.args(["audit", "watch", "-ojson", "--for", "6s", "--interval", "500ms"]);
     let watch = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_secs(3));
     group.set("333");
@@ -267,7 +267,7 @@ fn a_change_is_found_since_a_snapshot_and_while_it_happens_with_its_writer() {
     let summary = lines.last().unwrap();
     assert_eq!((&summary["kind"], ended.status.code()), (&"summary".into(), Some(0)));
 
-    let drift = bench.assay(["audit", "diff", "--json", "before.json"]);
+    let drift = bench.assay(["audit", "diff", "-ojson", "before.json"]);
     drift.assert_code(1);
     let drift: Value = serde_json::from_str(&drift.stdout).unwrap();
     let changes = drift["changes"].as_array().unwrap().iter();

@@ -124,7 +124,7 @@ impl Bench {
     /// `assay run STUDY` with its run folder at [`Bench::out`], not started yet.
     pub(crate) fn run_command(&self, study: &Path) -> Command {
         let mut command = self.program();
-        command.arg("run").arg(study).arg("--out").arg(self.out());
+        command.args(["run", "--yes"]).arg(study).arg("--out").arg(self.out());
         command
     }
 

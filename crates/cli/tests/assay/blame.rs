@@ -13,10 +13,10 @@ fn targets_that_are_not_there_are_refused_with_a_remedy() {
     let bench = Bench::aside();
     for (arguments, says) in [
         (&[][..], "give one of GROUP, --pid PID, --unit NAME"),
-        (&["/no/such/group"], "no group `/no/such/group`"),
-        (&["/"], "name one of them"),
+        (&["--group", "/no/such/group"], "no group `/no/such/group`"),
+        (&["--group", "/"], "name one of them"),
         (&["--pid", "4194304"], "/proc/4194304/cgroup"),
-        (&["/one", "--pid", "1"], "cannot be used with"),
+        (&["--group", "/one", "--pid", "1"], "cannot be used with"),
         (&["--set", "cpu.max=max", "--pid", "1"], "--set"),
     ] {
         let mut command = bench.program();
@@ -33,7 +33,7 @@ fn a_command_that_is_watched_leaves_a_document_and_no_group() {
     let Some(bench) = Bench::alone_with("blame: a command", &needs) else { return };
     let mut command = bench.program();
     let script = "timeout 1 sh -c 'while :; do :; done'; exit 7";
-    command.args(["blame", "--set", "cpu.max=20000 100000", "--json", "--", "sh", "-c", script]);
+    command.args(["blame", "--set", "cpu.max=20000 100000", "-ojson", "--", "sh", "-c", script]);
     let ended = bench.finish(command);
     ended.assert_code(5);
     assert!(ended.stderr.contains("exit code 7"), "{}", ended.stderr);

@@ -39,7 +39,7 @@ fn five_mistakes_are_shown_with_location_and_remedy_and_nothing_is_made() {
 #[test]
 fn check_gives_five_mistakes_as_json() {
     let bench = Bench::aside();
-    let ended = bench.assay(["check".as_ref(), five_mistakes().as_os_str(), "--json".as_ref()]);
+    let ended = bench.assay(["check".as_ref(), five_mistakes().as_os_str(), "-ojson".as_ref()]);
     ended.assert_code(2);
     let document: Value = serde_json::from_str(&ended.stdout).unwrap();
     let found = document["diagnostics"].as_array().unwrap();

@@ -55,7 +55,7 @@ fn no_level_forgives_a_failed_workload_or_a_host_that_was_not_restored() {
 #[test]
 fn stdout_gets_the_document_alone_and_its_reader_may_leave() {
     let bench = recorded(|_| ());
-    for more in [&[][..], &["--json"]] {
+    for more in [&[][..], &["-ojson"]] {
         let ended = judged(&bench, &[&["--junit", "-"], more].concat());
         ended.assert_code(3);
         let (begins, ends) = ("<?xml version=", "</testsuites>\n");

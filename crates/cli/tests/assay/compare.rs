@@ -11,7 +11,7 @@ use crate::study::Weights;
 use assay_test_support::skip;
 
 fn compare(bench: &Bench, words: &[&str]) -> (Ended, Value) {
-    let ended = bench.assay(["compare"].iter().chain(words).chain(&["--json"]));
+    let ended = bench.assay(["compare"].iter().chain(words).chain(&["-ojson"]));
     let document = serde_json::from_str(&ended.stdout).unwrap_or(Value::Null);
     (ended, document)
 }
@@ -19,7 +19,7 @@ fn compare(bench: &Bench, words: &[&str]) -> (Ended, Value) {
 fn run_into(bench: &Bench, study: &Path, name: &str, more: &[&str]) -> PathBuf {
     let out = bench.path("runs").join(name);
     let mut command = bench.program();
-    command.arg("run").arg(study).arg("--out").arg(&out).args(more);
+    command.args(["run", "--yes"]).arg(study).arg("--out").arg(&out).args(more);
     bench.finish(command).assert_verdict();
     out
 }
@@ -43,7 +43,7 @@ fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
     says(&same, &document, ("equal", 0), "a run is equal to itself");
 
     let page = bench.path("page.html");
-    let (ended, document) = compare(&bench, &["runs/a", "runs/b", "--html", "page.html"]);
+    let (ended, document) = compare(&bench, &["runs/a", "runs/b", "--report", "page.html"]);
     let is_different = says(&ended, &document, ("different", 1), "other weights differ");
     let differences = document["differences"].as_array().unwrap();
     assert!(differences.iter().any(|one| one["what"] == "knob io.weight"), "{differences:?}");
@@ -109,8 +109,8 @@ fn two_levels_are_interleaved_and_compared_in_pairs() {
     let text = Weights { groups: 2, ..Weights::small() }.text();
     let text = text.replace("count = 2", "count = \"{groups}\"") + "[factors]\ngroups = [8]\n";
     bench.write("study.toml", &text);
-    let words = ["--interleaved", "study.toml", "--set", "groups=2", "--set", "groups=4"];
-    let more = ["--repeats", "2", "--at-most", "1s", "--out", "run"];
+    let words = ["--yes", "--interleaved", "study.toml", "--set", "groups=2", "--set", "groups=4"];
+    let more = ["--repeats", "2", "--duration", "1s", "--out", "run"];
     let (ended, document) = compare(&bench, &[&words[..], &more[..]].concat());
     assert_eq!(document["paired"], true, "{}", ended.stderr);
     assert_eq!(document["trials"][0]["a_factors"]["groups"], 2);
@@ -135,7 +135,7 @@ fn wrong_usage_is_refused_with_a_hint() {
         (&["compare"][..], "name two runs"),
         (&["compare", "only-one"], "name two runs"),
         (
-            &["compare", "--interleaved", "io-weight", "--set", "groups=4"],
+            &["compare", "--yes", "--interleaved", "io-weight", "--set", "groups=4"],
             "set exactly one factor twice",
         ),
         (&["compare", "a", "b", "--within", "0 %"], "a margin must be above 0 %"),

@@ -49,7 +49,7 @@ fn code(document: &Value) -> i32 {
 #[test]
 fn cases_independent_of_load_are_kept_and_restore_the_host() {
     let Some(bench) = Bench::on_host("conformance of the kernel") else { return };
-    let ended = bench.assay(["conform", "core", "pids", "freezer", "cpuset", "--json"]);
+    let ended = bench.assay(["conform", "core", "pids", "freezer", "cpuset", "-ojson"]);
     bench.assert_host_is_as_before("after conform");
     let document = document(&ended.stdout);
     ended.assert_code(code(&document));
@@ -71,7 +71,7 @@ fn cases_independent_of_load_are_kept_and_restore_the_host() {
 #[test]
 fn results_are_printed_as_ktap() {
     let Some(bench) = Bench::on_host("conformance as KTAP") else { return };
-    let ended = bench.assay(["conform", "pids", "--ktap"]);
+    let ended = bench.assay(["conform", "pids", "-oktap"]);
     bench.assert_host_is_as_before("after conform");
     let lines: Vec<&str> = ended.stdout.lines().collect();
     assert_eq!(lines.first(), Some(&"KTAP version 1"), "{}", ended.stdout);
@@ -118,7 +118,7 @@ fn conform_killed_at_any_instant_is_restored() {
 fn network_cases_leave_no_hierarchy_or_device() {
     let Some(bench) = Bench::on_host("conformance of net_cls and net_prio") else { return };
     let before = networks();
-    let ended = bench.assay(["conform", "net_cls", "net_prio", "--json"]);
+    let ended = bench.assay(["conform", "net_cls", "net_prio", "-ojson"]);
     bench.assert_host_is_as_before("after conform");
     assert_eq!(networks(), before);
     let document = document(&ended.stdout);
@@ -165,7 +165,7 @@ fn a_hierarchy_that_a_killed_conform_mounted_is_restored() {
 fn an_interrupted_conform_restores_the_host() {
     let Some(bench) = Bench::on_host("conform interrupted") else { return };
     let mut command = bench.program();
-    command.args(["conform", "freezer", "core", "--json"]);
+    command.args(["conform", "freezer", "core", "-ojson"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
     running.wait_until("groups are there", |_| has_groups());
     running.signal_from_terminal(Signal::INT);

@@ -120,7 +120,7 @@ fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
         level.group("a", 1024, HOG);
         level.group("b", 3072, HOG);
         bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
-        let ended = bench.assay(["fairness", "--for", "4s", "--json"]);
+        let ended = bench.assay(["fairness", "--for", "4s", "-ojson"]);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let kept = own(&answer, &level);
         // Where switches are hidden, half of the cells may be dropped, and the interval be too wide for a decision.
@@ -132,7 +132,7 @@ fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
         assert!((promised - 0.25).abs() < 1e-9, "{kept:#}");
 
         level.set("b", "cpu.shares", "1024");
-        let ended = bench.assay(["fairness", "host.json", "--for", "4s", "--json"]);
+        let ended = bench.assay(["fairness", "host.json", "--for", "4s", "-ojson"]);
         ended.assert_code(1);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let broken = own(&answer, &level);
@@ -152,7 +152,7 @@ fn where_nothing_contended_it_is_void_and_a_quota_that_held_is_bound() {
         level.group("a", 1024, HOG);
         level.set("a", "cpu.cfs_quota_us", "20000");
         level.group("b", 1024, "while :; do sleep 0.02; done");
-        let ended = bench.assay(["fairness", "--for", "2s", "--json"]);
+        let ended = bench.assay(["fairness", "--for", "2s", "-ojson"]);
         ended.assert_code(0);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let void = own(&answer, &level);
@@ -177,7 +177,7 @@ fn a_user_without_programs_sees_what_was_used_and_no_verdict() {
         level.group("b", 3072, HOG);
         counted.hold(&level);
         let mut command = as_nobody(&bench);
-        command.args(["fairness", "--for", "2s", "--json"]);
+        command.args(["fairness", "--for", "2s", "-ojson"]);
         let ended = bench.finish(command);
         ended.assert_code(0);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();

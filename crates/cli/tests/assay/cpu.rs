@@ -13,11 +13,11 @@ use assay_test_support::{Need, skip};
 const NEEDS: [Need; 3] = [Need::Tool("fio"), Need::Controller("cpu"), Need::Controller("cpuset")];
 
 /// One repeat is enough for what is always void, and for what is promised.
-const BRIEF: [&str; 4] = ["--repeats", "1", "--at-most", "2s"];
+const BRIEF: [&str; 4] = ["--repeats", "1", "--duration", "2s"];
 
 /// Runs a shipped study and returns its verdict, which agrees with the exit code.
 fn verdict(bench: &Bench, study: &str, more: &[&str]) -> Value {
-    let ended = bench.run(Path::new(study), &[more, &["--json"]].concat());
+    let ended = bench.run(Path::new(study), &[more, &["-ojson"]].concat());
     bench.assert_host_is_as_before("after the run");
     assert_recomputed(bench);
     let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -57,7 +57,7 @@ fn numbers(promise: &Value, key: &str) -> Vec<f64> {
 #[test]
 fn weights_divide_one_cpu_or_the_verdict_has_a_reason() {
     let Some(bench) = Bench::alone_with("CPU weights", &NEEDS) else { return };
-    let brief = ["--set", "groups=4", "--repeats", "8", "--at-most", "1500ms"];
+    let brief = ["--set", "groups=4", "--repeats", "8", "--duration", "1500ms"];
     let verdict = verdict(&bench, "cpu-weight", &brief);
     assert_never_broken(&verdict);
     let promise = promises(&verdict)[0];
@@ -100,7 +100,7 @@ fn a_promised_share_is_limited_to_what_the_threads_can_use() {
         return skip("shares that cannot be had", "the host has one CPU");
     }
     let Some(bench) = Bench::alone_with("shares that cannot be had", &NEEDS) else { return };
-    let options = ["--set", "threads=1", "--set", "cpus=0-1", "--json"];
+    let options = ["--set", "threads=1", "--set", "cpus=0-1", "-ojson"];
     let ended = bench.run(Path::new("cpu-weight"), &[&options[..], &BRIEF].concat());
     bench.assert_host_is_as_before("after the run");
     let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -119,7 +119,7 @@ fn a_promised_share_is_limited_to_what_the_threads_can_use() {
 #[test]
 fn a_quota_binds_or_the_verdict_has_a_reason() {
     let Some(bench) = Bench::alone_with("a CPU quota", &NEEDS[..2]) else { return };
-    let options = ["--set", "quota=4000 100000", "--repeats", "2", "--at-most", "2s"];
+    let options = ["--set", "quota=4000 100000", "--repeats", "2", "--duration", "2s"];
     let verdict = verdict(&bench, "cpu-quota", &options);
     assert_never_broken(&verdict);
     for promise in promises(&verdict) {

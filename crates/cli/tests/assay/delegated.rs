@@ -112,7 +112,7 @@ fn a_user_can_use_delegated_groups_and_is_told_what_needs_root() {
     let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     let mut run = as_nobody(&bench);
     let out = bench.path("home/run");
-    run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg(&out);
+    run.args(["run", "--yes"]).arg(study(&bench, KNOBS)).arg("--out").arg(&out);
     bench.finish(run).assert_verdict();
     HostSnapshot::assert_same(&before, "after a user's run");
     let manifest = json(&out.join("manifest.json"));
@@ -130,7 +130,7 @@ fn a_users_run_that_is_killed_is_restored_by_the_user() {
     let mut run = as_nobody(&bench);
     let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     let out = bench.path("home/run");
-    run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg(&out);
+    run.args(["run", "--yes"]).arg(study(&bench, KNOBS)).arg("--out").arg(&out);
     let mut run = Running::start(run, bench.folder(), out);
     run.wait_until("the window", |run| run.says("run"));
     run.kill();
@@ -154,7 +154,7 @@ fn a_user_may_run_workloads_as_oneself() {
         fs::write(&path, text.replace("use = \"fio\"\n", &own)).unwrap();
         let mut run = as_nobody(&bench);
         let out = bench.path("home/run");
-        run.arg("run").arg(&path).arg("--out").arg(&out);
+        run.args(["run", "--yes"]).arg(&path).arg("--out").arg(&out);
         let ended = bench.finish(run);
         match code {
             None => ended.assert_verdict(),
@@ -174,7 +174,7 @@ fn ungrouped_workloads_of_a_user_need_a_delegated_group() {
     let path = bench.write("beside.toml", &text);
     let run = |name: &str| {
         let mut run = as_nobody(&bench);
-        run.arg("run").arg(&path).arg("--out").arg(bench.path(name));
+        run.args(["run", "--yes"]).arg(&path).arg("--out").arg(bench.path(name));
         bench.finish(run)
     };
     run("home/with").assert_verdict();
@@ -195,7 +195,11 @@ fn root_and_a_user_run_at_the_same_time() {
     let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     let out = bench.path("home/run");
     let mut of_user = as_nobody(&bench);
-    of_user.arg("run").arg(study(&bench, "\"cpu.weight\" = [100, 300]")).arg("--out").arg(&out);
+    of_user
+        .args(["run", "--yes"])
+        .arg(study(&bench, "\"cpu.weight\" = [100, 300]"))
+        .arg("--out")
+        .arg(&out);
     let small = crate::study::Weights { at_most: "1 s", ..crate::study::Weights::small() };
     let small = bench.write("small.toml", &small.text());
     let output = bench.path("output");
@@ -216,7 +220,7 @@ fn groups_that_were_not_delegated_are_refused_by_name() {
     };
     let mut run = as_nobody(&bench);
     let before = HostSnapshot::take_with(&[&bench.path("home")]);
-    run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg("run");
+    run.args(["run", "--yes"]).arg(study(&bench, KNOBS)).arg("--out").args(["run", "--yes"]);
     let ended = bench.finish(run);
     ended.assert_code(4);
     ended.assert_says(&[
@@ -234,7 +238,7 @@ fn a_user_runs_commands_under_limits_and_is_told_what_is_missing() {
     let Some((bench, _groups)) = delegated("a user's exec", &controllers) else { return };
     let mut exec = as_nobody(&bench);
     let before = HostSnapshot::take_with(&[&bench.path("home")]);
-    exec.args(["exec", "--set", "memory.max=32M", "--set", "pids.max=20", "--json", "--", "true"]);
+    exec.args(["exec", "--set", "memory.max=32M", "--set", "pids.max=20", "-ojson", "--", "true"]);
     let ended = bench.finish(exec);
     ended.assert_code(0);
     let document: serde_json::Value =
@@ -262,7 +266,7 @@ fn conform_of_a_user_runs_delegated_cases_and_gives_reasons_for_others() {
     let Some((bench, _groups)) = delegated("a user's conform", &controllers) else { return };
     let mut conform = as_nobody(&bench);
     let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
-    conform.args(["conform", "core", "pids", "devices", "hugetlb", "--json"]);
+    conform.args(["conform", "core", "pids", "devices", "hugetlb", "-ojson"]);
     let ended = bench.finish(conform);
     let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     let mut kept = 0;

@@ -90,20 +90,20 @@ fn root() -> PathBuf {
 fn documents_of_commands_that_change_nothing_follow_their_schemas() {
     let bench = Bench::aside();
     let mut documents = Documents::new(&bench);
-    documents.printed("studies", &["run", "--list", "--json"], &[0]);
-    documents.printed("study-text", &["run", "--list", "io-weight", "--json"], &[0]);
+    documents.printed("studies", &["run", "--list", "-ojson"], &[0]);
+    documents.printed("study-text", &["run", "--list", "io-weight", "-ojson"], &[0]);
     for study in ["io-weight", "cpu-quota", "memory-protection", "smt", "numa-mix"] {
-        documents.printed("plan", &["check", study, "--json"], &[0, 4]);
+        documents.printed("plan", &["check", study, "-ojson"], &[0, 4]);
     }
     bench.write("wrong.toml", "titel = \"x\"\n[[groups]]\nknobs = { \"cpu.wieght\" = 1 }\n");
-    documents.printed("diagnostics", &["check", "wrong.toml", "--json"], &[2]);
+    documents.printed("diagnostics", &["check", "wrong.toml", "-ojson"], &[2]);
     let errors = ["run", "wrong.toml", "--errors-json", "errors.json"];
     bench.assay(errors).assert_code(2);
     documents.file("errors", &bench.path("errors.json"));
-    documents.printed("host", &["host", "--json"], &[0]);
-    documents.printed("top", &["top", "--json"], &[0]);
-    documents.printed("restore", &["restore", "--json"], &[0]);
-    documents.printed("kernels", &["lab", "kernels", "--json"], &[0]);
+    documents.printed("host", &["host", "-ojson"], &[0]);
+    documents.printed("top", &["top", "-ojson"], &[0]);
+    documents.printed("restore", &["restore", "-ojson"], &[0]);
+    documents.printed("kernels", &["lab", "kernels", "-ojson"], &[0]);
     documents.assert_follow(&["studies", "plan", "diagnostics", "errors", "host", "top"]);
 }
 
@@ -111,8 +111,8 @@ fn documents_of_commands_that_change_nothing_follow_their_schemas() {
 fn documents_of_an_audit_follow_their_schemas() {
     let bench = Bench::aside();
     let mut documents = Documents::new(&bench);
-    documents.printed("audit", &["audit", "--json"], &[0]);
-    documents.printed("audit-self", &["audit", "self", "--json"], &[0]);
+    documents.printed("audit", &["audit", "-ojson"], &[0]);
+    documents.printed("audit-self", &["audit", "self", "-ojson"], &[0]);
     bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
     documents.file("audit-snapshot", &bench.path("host.json"));
     let snapshots = entries(&root().join("crates/audit/tests/fixtures"));
@@ -120,14 +120,14 @@ fn documents_of_an_audit_follow_their_schemas() {
     for snapshot in snapshots.iter().filter(|path| path.is_file()) {
         documents.put("audit-snapshot", "json", &fs::read_to_string(snapshot).unwrap());
         let snapshot = snapshot.display().to_string();
-        documents.printed("audit", &["audit", &snapshot, "--json"], &[0]);
-        documents.printed("audit-drift", &["audit", "diff", &before, &snapshot, "--json"], &[0, 1]);
+        documents.printed("audit", &["audit", &snapshot, "-ojson"], &[0]);
+        documents.printed("audit-drift", &["audit", "diff", &before, &snapshot, "-ojson"], &[0, 1]);
         before = snapshot;
     }
     bench.write("w.service", "[Service]\nCPUWeight=300\nMemoryMax=1G\nTasksMax=%i\n");
-    let manifest = ["audit", "--manifest", "w.service", "--group", "/", "--json"];
+    let manifest = ["audit", "--manifest", "w.service", "--group", "/", "-ojson"];
     documents.printed("audit-manifest", &manifest, &[1]);
-    documents.printed("audit-watch", &["audit", "watch", "--for", "1s", "--json"], &[0]);
+    documents.printed("audit-watch", &["audit", "watch", "--for", "1s", "-ojson"], &[0]);
     documents.assert_follow(&["audit", "audit-drift", "audit-manifest", "audit-watch"]);
 }
 
@@ -140,18 +140,18 @@ fn documents_of_recorded_runs_follow_their_schemas() {
         let run = runs.join(recording.file_name().unwrap());
         copy(&recording, &run);
         let shown = run.display().to_string();
-        documents.printed("verdict", &["judge", &shown, "--json"], &[0, 1, 3]);
-        documents.printed("report", &["report", &shown, "--json"], &[0]);
+        documents.printed("verdict", &["judge", &shown, "-ojson"], &[0, 1, 3]);
+        documents.printed("report", &["report", &shown, "-ojson"], &[0]);
         // 2: nothing in them can be compared.
-        documents.printed("compare", &["compare", &shown, &shown, "--json"], &[0, 1, 2, 3]);
+        documents.printed("compare", &["compare", &shown, &shown, "-ojson"], &[0, 1, 2, 3]);
         documents.run(&run);
     }
-    documents.printed("index", &["report", "--index", "runs", "--json"], &[0]);
-    let export = ["report", "runs", "--as", "csv", "--no-samples", "--out", "tables", "--json"];
+    documents.printed("index", &["report", "--index", "runs", "-ojson"], &[0]);
+    let export = ["report", "runs", "--as", "csv", "--no-samples", "--out", "tables", "-ojson"];
     documents.printed("export", &export, &[0]);
     let rates: String = (1..=60).map(|at| format!("a,{at},100\nb,{at},200\n")).collect();
     bench.write("rates.csv", &format!("group,time,amount\n{rates}"));
-    let judge = ["judge", "--csv", "rates.csv", "--weights", "1,2", "--json"];
+    let judge = ["judge", "--csv", "rates.csv", "--weights", "1,2", "-ojson"];
     documents.printed("verdict", &judge, &[0, 1, 3]);
     let corpus = root().join("crates/fuzz/corpus");
     for (file, schema) in [("evidence/disk.json", "evidence"), ("tune/found.json", "tune")] {
@@ -167,16 +167,16 @@ fn documents_of_commands_that_need_root_follow_their_schemas() {
     let needs = [Need::Loop, Need::Bfq, Need::Controller("io"), Need::Controller("cpu")];
     let Some(bench) = Bench::with("documents by their schemas", &needs) else { return };
     let mut documents = Documents::new(&bench);
-    let limits = ["exec", "--set", "memory.max=64M", "--set", "pids.max=20", "--json"];
+    let limits = ["exec", "--set", "memory.max=64M", "--set", "pids.max=20", "-ojson"];
     documents.printed("exec", &[&limits[..], &["--", "true"]].concat(), &[0]);
-    documents.printed("exec", &["exec", "--judge", "--json", "--", "sleep", "1"], &[0, 3]);
-    let record = ["record", "--json", "--out", "sampled", "--", "sleep", "0.3"];
+    documents.printed("exec", &["exec", "--quiet-check", "-ojson", "--", "sleep", "1"], &[0, 3]);
+    let record = ["record", "-ojson", "--out", "sampled", "--", "sleep", "0.3"];
     documents.printed("record", &record, &[0]);
     let busy = "timeout 1 sh -c 'while :; do :; done'; true";
-    documents.printed("blame", &["blame", "--json", "--", "sh", "-c", busy], &[0, 3]);
-    documents.printed("conform", &["conform", "freezer", "--json"], &[0, 1, 3]);
-    documents.printed("knobs-check", &["host", "--knobs-check", "--json"], &[0, 1]);
-    documents.printed("fairness", &["fairness", "--for", "1s", "--json"], &[0, 1]);
+    documents.printed("blame", &["blame", "-ojson", "--", "sh", "-c", busy], &[0, 3]);
+    documents.printed("conform", &["conform", "freezer", "-ojson"], &[0, 1, 3]);
+    documents.printed("knobs-check", &["host", "--knobs-check", "-ojson"], &[0, 1]);
+    documents.printed("fairness", &["fairness", "--for", "1s", "-ojson"], &[0, 1]);
     let study = bench.write("study.toml", &Weights { groups: 2, ..Weights::small() }.text());
     bench.run(&study, &["--repeats", "1", "--evidence"]).assert_verdict();
     documents.run(&bench.out());

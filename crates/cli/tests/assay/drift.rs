@@ -34,7 +34,7 @@ fn weight_file(below: &Path, run: u32, group: &str) -> Option<PathBuf> {
 #[test]
 fn a_weight_changed_and_changed_back_voids_its_promise() {
     let Some(bench) = Bench::with("drift of a knob", &NEEDS) else { return };
-    let options = ["--set", "groups=2", "--at-most", "5s", "--repeats", "1", "--json"];
+    let options = ["--set", "groups=2", "--duration", "5s", "--repeats", "1", "-ojson"];
     let mut running = bench.start(Path::new("cpu-weight"), &options);
     running.wait_until("the window", |run| run.says("run"));
     let run = u32::try_from(running.pid().as_raw_nonzero().get()).unwrap();

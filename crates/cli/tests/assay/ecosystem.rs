@@ -30,7 +30,7 @@ fn a_host_in_a_folder_is_audited_by_the_mounts_below_it() {
     put("sys/fs/cgroup/v2/cgroup.controllers", "cpu memory\n");
     put("sys/fs/cgroup/v2/web/cpu.weight", "300\n");
     let root = folder.to_str().unwrap();
-    let audit = document(&bench.assay(["audit", "--root", root, "--json"]));
+    let audit = document(&bench.assay(["audit", "--root", root, "-ojson"]));
     assert_eq!((&audit["host"]["value"], &audit["groups"]), (&"the-host".into(), &2.into()));
     let ended = bench.assay(["audit", "--root", "."]);
     ended.assert_code(2);
@@ -40,17 +40,17 @@ fn a_host_in_a_folder_is_audited_by_the_mounts_below_it() {
 #[test]
 fn commands_without_a_document_of_their_own_print_json() {
     let bench = Bench::aside();
-    let list = document(&bench.assay(["run", "--list", "--json"]));
+    let list = document(&bench.assay(["run", "--list", "-ojson"]));
     let studies = list["studies"].as_array().unwrap();
     assert!(studies.iter().any(|one| one["name"] == "io-weight" && one["question"].is_string()));
-    let one = document(&bench.assay(["run", "--list", "io-weight", "--json"]));
+    let one = document(&bench.assay(["run", "--list", "io-weight", "-ojson"]));
     assert!(one["text"].as_str().unwrap().contains("[factors]"));
-    let restored = document(&bench.assay(["restore", "--json"]));
+    let restored = document(&bench.assay(["restore", "-ojson"]));
     assert_eq!((&restored["schema"], &restored["restored"]), (&1.into(), &false.into()));
     fs::create_dir(bench.path("runs")).unwrap();
-    let index = document(&bench.assay(["report", "--index", "runs", "--json"]));
+    let index = document(&bench.assay(["report", "--index", "runs", "-ojson"]));
     assert_eq!(index["runs"], 0);
-    let ended = bench.assay(["report", "runs", "--as", "jsonl", "--json"]);
+    let ended = bench.assay(["report", "runs", "--as", "jsonl", "-ojson"]);
     ended.assert_code(2);
 }
 
@@ -97,7 +97,7 @@ fn the_action_shows_the_result_and_passes_the_code_on() {
     assert!(output.contains("verdict=void\ncode=3\n"), "{output}");
     assert!(summary.contains("its numbers prove nothing"), "{summary}");
     let calls = fs::read_to_string(bench.path("calls")).unwrap();
-    assert!(calls.contains("exec --judge") && calls.contains("bash -c a; b $(c)"), "{calls}");
+    assert!(calls.contains("exec --quiet-check") && calls.contains("bash -c a; b $(c)"), "{calls}");
     let (code, output, _) = action(&bench, &[&exec[..], &[("ASSAY_FAIL_ON", "never")]].concat());
     assert!(code == Some(0) && output.contains("code=0"), "{output}");
     assert_eq!(action(&bench, &[("ASSAY_RUN", "x"), ("ASSAY_PROGRAM", program)]).0, Some(2));

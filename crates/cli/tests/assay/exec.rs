@@ -45,7 +45,7 @@ fn binding<'d>(document: &'d Value, knob: &str) -> &'d str {
 fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
     let Some(bench) = Bench::on_host("exec: memory binds") else { return };
     let limits = ["--set", "memory.max=16M", "--set", "cpu.max=max"];
-    let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", HOG]].concat());
+    let ended = exec(&bench, &[&limits[..], &["-ojson", "--", "sh", "-c", HOG]].concat());
     let found = document(&ended);
     assert_eq!(binding(&found, "memory.max"), "bound", "{found:#}");
     assert_eq!(binding(&found, "cpu.max"), "did_not_bind", "{found:#}");
@@ -59,7 +59,7 @@ fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
 fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
     let Some(bench) = Bench::on_host("exec: a quota binds") else { return };
     let limits = ["--set", "memory.max=256M", "--set", "cpu.max=2000 100000"];
-    let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", SPIN]].concat());
+    let ended = exec(&bench, &[&limits[..], &["-ojson", "--", "sh", "-c", SPIN]].concat());
     ended.assert_code(0);
     let found = document(&ended);
     assert_eq!(binding(&found, "cpu.max"), "bound", "{found:#}");
@@ -87,10 +87,10 @@ fn both_limits_bind_and_each_has_its_line() {
 fn refused_forks_are_counted() {
     let Some(bench) = Bench::on_host("exec: pids.max binds") else { return };
     let script = "for i in 1 2 3 4 5 6; do sleep 0.3 & done; wait";
-    let ended = exec(&bench, &["--set", "pids.max=3", "--json", "--", "sh", "-c", script]);
+    let ended = exec(&bench, &["--set", "pids.max=3", "-ojson", "--", "sh", "-c", script]);
     let found = document(&ended);
     assert_eq!(binding(&found, "pids.max"), "bound", "{found:#}");
-    let calm = exec(&bench, &["--set", "pids.max=30", "--json", "--", "true"]);
+    let calm = exec(&bench, &["--set", "pids.max=30", "-ojson", "--", "true"]);
     assert_eq!(binding(&document(&calm), "pids.max"), "did_not_bind");
     bench.assert_host_is_as_before("exec with pids.max");
 }
@@ -229,7 +229,8 @@ fn a_ctrl_c_at_the_terminal_ends_the_command_and_restores() {
 #[test]
 fn leftover_processes_are_killed_on_request() {
     let Some(bench) = Bench::on_host("exec: leftovers killed") else { return };
-    let ended = exec(&bench, &["--left", "kill", "--json", "--", "sh", "-c", "sleep 60 & exit 3"]);
+    let ended =
+        exec(&bench, &["--on-exit", "kill", "-ojson", "--", "sh", "-c", "sleep 60 & exit 3"]);
     ended.assert_code(3);
     ended.assert_says(&["1 process left by the command: killed"]);
     let left = &document(&ended)["left"];
@@ -286,7 +287,7 @@ fn a_user_runs_a_command_in_delegated_groups() {
     let Some((bench, _groups)) = delegated("exec: delegated groups", &controllers) else { return };
     let mut command = as_nobody(&bench);
     let before = HostSnapshot::take();
-    let limits = ["--set", "pids.max=3", "--set", "memory.max=64M", "--json"];
+    let limits = ["--set", "pids.max=3", "--set", "memory.max=64M", "-ojson"];
     let forks = "for i in 1 2 3 4 5 6; do sleep 0.3 & done; wait";
     command.arg("exec").args(limits).args(["--", "sh", "-c", forks]);
     let ended = bench.finish(command);
@@ -347,7 +348,7 @@ fn in_a_delegated_cgroup2_group_exec_moves_itself_into_a_subgroup() {
         };
     }
     command.current_dir(bench.path("home")).stdin(Stdio::null());
-    command.args(["exec", "--json", "--", "cat", "/proc/self/cgroup"]);
+    command.args(["exec", "-ojson", "--", "cat", "/proc/self/cgroup"]);
     let ended = bench.finish(command);
     ended.assert_code(0);
     let name = group.0.file_name().unwrap().to_str().unwrap();
@@ -372,7 +373,7 @@ fn a_limit_without_a_disk_uses_the_one_given_by_the_option() {
     const TEST: &str = "exec: a limit on a disk";
     let Some(bench) = Bench::on_host(TEST) else { return };
     let Some(disk) = disk() else { return skip(TEST, "no disk is attached") };
-    let arguments = ["--disk", &disk, "--set", "io.max=rbps=1G", "--json", "--", "true"];
+    let arguments = ["--disk", &disk, "--set", "io.max=rbps=1G", "-ojson", "--", "true"];
     let found = document(&exec(&bench, &arguments));
     let limit = &found["limits"][0];
     assert_eq!(limit["differs"], false, "{found:#}");

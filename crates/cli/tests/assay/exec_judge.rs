@@ -1,4 +1,4 @@
-//! `assay exec --judge` on the real kernel: a command that others disturb is void, with their group's name, and only
+//! `assay exec --quiet-check` on the real kernel: a command that others disturb is void, with their group's name, and only
 //! for the checks that it concerns.
 
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ const SPIN: &str = "timeout 2 sh -c 'while :; do :; done'; true";
 
 fn judged(bench: &Bench, arguments: &[&str]) -> (Ended, Value) {
     let mut command = bench.program();
-    command.args(["exec", "--judge", "--json"]).args(arguments);
+    command.args(["exec", "--quiet-check", "-ojson"]).args(arguments);
     let ended = bench.finish(command);
     let line = ended.stdout.lines().last().unwrap_or_default();
     let document =
@@ -56,7 +56,7 @@ impl Drop for Neighbour {
 
 #[test]
 fn a_busy_neighbour_makes_a_command_void_and_is_named() {
-    let Some(bench) = Bench::alone("exec --judge: a neighbour") else { return };
+    let Some(bench) = Bench::alone("exec --quiet-check: a neighbour") else { return };
     let neighbour = Neighbour::start().unwrap();
     let (ended, document) = judged(&bench, &["--place", "cpus=0", "--", "sh", "-c", SPIN]);
     ended.assert_code(3);
@@ -71,12 +71,12 @@ fn a_busy_neighbour_makes_a_command_void_and_is_named() {
     let (_, document) = judged(&bench, &wide);
     assert_eq!(check(&document, "others")["ok"], true, "{document:#}");
     drop(neighbour);
-    bench.assert_host_is_as_before("exec --judge");
+    bench.assert_host_is_as_before("exec --quiet-check");
 }
 
 #[test]
 fn a_limit_of_its_own_does_not_make_a_command_void() {
-    let Some(bench) = Bench::on_host("exec --judge: its own quota") else { return };
+    let Some(bench) = Bench::on_host("exec --quiet-check: its own quota") else { return };
     let (_, document) = judged(&bench, &["--set", "cpu.max=10%", "--", "sh", "-c", SPIN]);
     assert_eq!(check(&document, "quota")["ok"], true, "{document:#}");
     for name in ["length", "others", "steal", "clock", "speed", "heat", "swap"] {
@@ -89,16 +89,16 @@ fn a_limit_of_its_own_does_not_make_a_command_void() {
 
 #[test]
 fn a_short_command_is_void_and_a_failed_one_keeps_its_code() {
-    let Some(bench) = Bench::on_host("exec --judge: codes") else { return };
+    let Some(bench) = Bench::on_host("exec --quiet-check: codes") else { return };
     let (ended, document) = judged(&bench, &["--", "true"]);
     ended.assert_code(3);
     assert_eq!(check(&document, "length")["ok"], false);
     judged(&bench, &["--", "sh", "-c", "exit 7"]).0.assert_code(7);
     let mut command = bench.program();
-    command.args(["exec", "--judge", "--", "true"]);
+    command.args(["exec", "--quiet-check", "--", "true"]);
     let ended = bench.finish(command);
     ended.assert_says(&["void: its numbers prove nothing", "FAILED: it ran for 0."]);
     let ended = bench.assay(["exec", "--within", "5%", "--", "true"]);
     ended.assert_code(2);
-    bench.assert_host_is_as_before("exec --judge");
+    bench.assert_host_is_as_before("exec --quiet-check");
 }

@@ -58,7 +58,13 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     assert_eq!(judged["was"]["verdict"], "broken", "{judged:#}");
     let out = bench.path("explained");
     let mut command = bench.program();
-    command.arg("diagnose").arg(&run).args(["--only", "requests", "--at-most", "5s", "--out"]);
+    command.args(["diagnose", "--yes"]).arg(&run).args([
+        "--only",
+        "requests",
+        "--duration",
+        "5s",
+        "--out",
+    ]);
     command.arg(&out);
     // At most twelve rounds of two repeats, each with set-up and restore.
     let ended = Running::start(command, bench.folder(), out.clone()).end(LONGEST);

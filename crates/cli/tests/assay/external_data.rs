@@ -49,14 +49,14 @@ fn totals_of_fio_are_judged_against_weights() {
     // One measurement is a fact, so a job that fails on less than undecided passes.
     judge("100,200", &["--fail-on", "void"]).assert_code(0);
     judge("100,400", &["--fail-on", "broken"]).assert_code(0);
-    let junit = judge("100,400", &["--json", "--junit", "verdict.xml"]);
+    let junit = judge("100,400", &["-ojson", "--junit", "verdict.xml"]);
     junit.assert_code(3);
     let junit = std::fs::read_to_string(bench.path("verdict.xml")).unwrap();
     assert!(junit.contains("<testsuite name="), "{junit}");
     let nowhere = judge("100,200", &["--junit", "none/verdict.xml"]);
     nowhere.assert_code(2);
     nowhere.assert_says(&["none"]);
-    let broken = judge("100,400", &["--json"]);
+    let broken = judge("100,400", &["-ojson"]);
     broken.assert_code(3);
     let verdict: Value = serde_json::from_str(&broken.stdout).unwrap();
     assert_eq!(verdict["schema"], 1);

@@ -64,8 +64,9 @@ fn reading_from_the_page_cache_is_ranked_first_and_explained() {
     let out = bench.path("explained");
     let explained = bench.assay([
         "diagnose".as_ref(),
+        "--yes".as_ref(),
         bench.out().as_os_str(),
-        "--at-most".as_ref(),
+        "--duration".as_ref(),
         "2s".as_ref(),
         "--rounds".as_ref(),
         "1".as_ref(),
@@ -73,7 +74,7 @@ fn reading_from_the_page_cache_is_ranked_first_and_explained() {
         "C-PAGE-CACHE".as_ref(),
         "--out".as_ref(),
         out.as_os_str(),
-        "--json".as_ref(),
+        "-ojson".as_ref(),
     ]);
     explained.assert_code(0);
     bench.assert_host_is_as_before("after the interventions");
@@ -106,9 +107,12 @@ fn runs_that_cannot_be_explained_are_refused_before_the_host_is_changed() {
         ended.assert_code(2);
         ended.assert_says(says);
     };
-    refused(&["diagnose", "absent"], &["No such file", "hint: "]);
-    bench.run(&bench.write("study.toml", &cached().text()), &["--at-most", "2s"]).assert_code(3);
-    refused(&["diagnose", "run", "--only", "C-NOTHING"], &["`C-NOTHING`", "assay explain"]);
+    refused(&["diagnose", "absent", "--yes"], &["No such file", "hint: "]);
+    bench.run(&bench.write("study.toml", &cached().text()), &["--duration", "2s"]).assert_code(3);
+    refused(
+        &["diagnose", "run", "--yes", "--only", "C-NOTHING"],
+        &["`C-NOTHING`", "assay explain"],
+    );
     bench.assert_host_is_as_before("after refusals");
 }
 
@@ -122,7 +126,7 @@ fn files_of_a_trial_with_many_groups_leave_space_for_a_trial_with_few() {
     let text = text.replace("partitions = 1", "partitions = 0");
     let factors = "order = \"given\"\n[factors]\ngroups = [8, 2, 4]\n[disks.scratch]";
     let study = bench.write("study.toml", &text.replace("[disks.scratch]", factors));
-    let ended = bench.run(&study, &["--at-most", "1s"]);
+    let ended = bench.run(&study, &["--duration", "1s"]);
     assert!(matches!(ended.status.code(), Some(0 | 1 | 3)), "{ended:?}");
     let manifest = json(&bench.out().join("manifest.json"));
     for trial in manifest["trials"].as_array().unwrap() {

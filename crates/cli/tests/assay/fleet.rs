@@ -41,7 +41,8 @@ fn start(bench: &Bench, cluster: &Cluster, words: &[&str]) -> Running {
 fn submit(bench: &Bench, cluster: &Cluster, at_most: &str) -> Running {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/cpu-weight.toml");
     bench.write("mine.toml", &fs::read_to_string(shipped).unwrap());
-    let words = ["run", "mine.toml", "--set", "groups=2", "--repeats", "1", "--at-most", at_most];
+    let words =
+        ["run", "--yes", "mine.toml", "--set", "groups=2", "--repeats", "1", "--duration", at_most];
     start(bench, cluster, &[&words[..], &["--out", "fleet"]].concat())
 }
 
@@ -76,7 +77,7 @@ fn nodes_are_judged_side_by_side_and_only_a_missing_one_runs_again() {
     let lost = runs(&bench, "assay2").remove(0).join("verdict.json");
     let text = fs::read(&lost).unwrap();
     fs::write(&lost, &text[..text.len() / 2]).unwrap();
-    let ended = bench.assay(["fleet", "collect", "fleet", "--json"]);
+    let ended = bench.assay(["fleet", "collect", "fleet", "-ojson"]);
     ended.assert_says(&["1 of 2 tasks without a verdict; again: assay fleet resume fleet"]);
     let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
     let reason = verdict["reason"].as_str().unwrap();

@@ -19,7 +19,7 @@ fn an_image_that_does_not_fit_is_refused_with_path_free_and_needed() {
     let study = bench.write("study.toml", &Weights::small().text());
     let out = memory.at.join("run");
     let mut command = bench.program();
-    command.arg("run").arg(study).arg("--out").arg(&out);
+    command.args(["run", "--yes"]).arg(study).arg("--out").arg(&out);
     let ended = bench.finish(command);
     ended.assert_code(4);
     ended.assert_says(&[
@@ -67,7 +67,7 @@ fn a_run_folder_without_inodes_refuses_one_run_and_blocks_no_other() {
         assert!(remount.args(["-o", &option]).arg(&memory.at).status().unwrap().success());
         let out = memory.at.join("run");
         let mut command = bench.program();
-        command.arg("run").arg(&study).arg("--out").arg(&out);
+        command.args(["run", "--yes"]).arg(&study).arg("--out").arg(&out);
         let ended = bench.finish(command);
         assert_eq!(ended.status.code(), Some(4), "{inodes} inodes: {}", ended.stderr);
         ended.assert_says(&["No space left on device"]);
@@ -94,7 +94,7 @@ fn a_run_folder_that_fills_up_ends_the_run_and_the_host_is_restored() {
     let study = bench.write("study.toml", &study.text());
     let out = memory.at.join("run");
     let mut command = bench.program();
-    command.arg("run").arg(study).arg("--out").arg(&out);
+    command.args(["run", "--yes"]).arg(study).arg("--out").arg(&out);
     let mut run = Running::start(command, bench.folder(), out);
     run.wait_until("the window", |run| run.says("run"));
     sleep(Duration::from_millis(300));

@@ -187,9 +187,9 @@ fn explaining_a_run_of_another_host_starts_nothing() {
     )
     .into();
     fs::write(run.join("manifest.json"), manifest.to_string()).unwrap();
-    let ended = bench.assay(["diagnose".as_ref(), run.as_os_str()]);
+    let ended = bench.assay(["diagnose".as_ref(), "--yes".as_ref(), run.as_os_str()]);
     ended.assert_code(2);
-    ended.assert_says(&["another machine", "--trust", &program.display().to_string()]);
+    ended.assert_says(&["another machine", "--allow-foreign-run", &program.display().to_string()]);
     assert!(!ended.stderr.contains("\u{1b}[2J"), "control sequences are escaped");
     for command in ["judge", "report"] {
         bench.assay([command.as_ref(), run.as_os_str()]);
@@ -212,14 +212,14 @@ fn root_runs_nothing_in_a_folder_that_others_can_write_to() {
     let study = bench.write("study.toml", SLEEPS);
     let run = theirs.join("run");
     let words = |more: &[&str]| {
-        let mut words = vec!["run".to_owned(), study.display().to_string()];
+        let mut words = vec!["run".to_owned(), "--yes".to_owned(), study.display().to_string()];
         words.extend(["--out".to_owned(), run.display().to_string()]);
         words.extend(more.iter().map(|word| (*word).to_owned()));
         words
     };
     let ended = bench.assay(words(&[]));
     ended.assert_code(4);
-    ended.assert_says(&["user 65534", "mode 0755", "hint: ", "--trust-folder"]);
+    ended.assert_says(&["user 65534", "mode 0755", "hint: ", "--allow-shared-dir"]);
     assert!(!run.exists());
     let sampled = ["record", "--out", &run.display().to_string(), "--", "true"].map(str::to_owned);
     bench.assay(sampled).assert_code(4);

@@ -13,7 +13,12 @@ const MODEL: [&str; 6] = ["rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "
 
 fn command(bench: &Bench, more: &[&str]) -> std::process::Command {
     let mut command = bench.program();
-    command.args(["tune", "--iocost"]).args(more).arg("--json").arg("--out").arg(bench.out());
+    command
+        .args(["tune", "--yes", "--iocost"])
+        .args(more)
+        .arg("-ojson")
+        .arg("--out")
+        .arg(bench.out());
     command
 }
 

@@ -49,7 +49,7 @@ fn the_shipped_job_file_runs_on_four_partitions() {
     // Unchanged except for its size.
     shipped_with(&bench, "io-weight-job.fio", &[("size=1G", "size=24M")]);
     let study = shipped_with(&bench, "io-weight-job.toml", &[("\"5.5 GiB\"", "\"176 MiB\"")]);
-    let ended = bench.run(&study, &["--at-most", "2s", "--repeats", "2"]);
+    let ended = bench.run(&study, &["--duration", "2s", "--repeats", "2"]);
     ended.assert_verdict();
     bench.assert_host_is_as_before("after the run");
     assert_recomputed(&bench);
@@ -94,7 +94,7 @@ fn a_job_file_is_a_study_in_one_line() {
     }
     let ended = bench.run(
         &job_file,
-        &["--weights", "1:3", "--disk", "loop:64MiB", "--repeats", "1", "--at-most", "2s"],
+        &["--weights", "1:3", "--disk", "loop:64MiB", "--repeats", "1", "--duration", "2s"],
     );
     ended.assert_verdict();
     ended.assert_says(&["[task2] runs in `task2`; replaced: cgroup=task2"]);

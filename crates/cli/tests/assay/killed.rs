@@ -16,7 +16,7 @@ fn kill_and_restore(test: &str, moment: Moment) {
 
     let study = bench.write("next.toml", &Weights::small().text());
     let mut next = bench.program();
-    next.arg("run").arg(study).arg("--out").arg(bench.path("next"));
+    next.args(["run", "--yes"]).arg(study).arg("--out").arg(bench.path("next"));
     let next = bench.finish(next);
     next.assert_code(4);
     next.assert_says(&["ended without restoring the host", "assay restore"]);
@@ -77,17 +77,24 @@ fn restore_and_a_second_run_leave_a_run_in_progress_alone() {
     let stderr = String::from_utf8(beside.stderr).unwrap();
     assert!(stderr.contains("is in progress; it was left alone"), "{stderr}");
     let study = bench.path("study.toml");
-    let second = bench.program().arg("run").arg(study).arg("--out").arg("second").output().unwrap();
+    let second = bench
+        .program()
+        .args(["run", "--yes"])
+        .arg(study)
+        .arg("--out")
+        .arg("second")
+        .output()
+        .unwrap();
     assert_eq!(second.status.code(), Some(4));
     let stderr = String::from_utf8(second.stderr).unwrap();
     assert!(stderr.contains("is in progress (process "), "{stderr}");
     assert!(!bench.path("second").exists() && stderr.contains("`--wait`"), "{stderr}");
     assert!(!crate::running::processes_in(bench.folder()).is_empty(), "workloads go on");
     let mut queued = bench.program();
-    queued.arg("run").arg(bench.path("study.toml")).args([
+    queued.args(["run", "--yes"]).arg(bench.path("study.toml")).args([
         "--out",
         "third",
-        "--at-most",
+        "--duration",
         "1s",
         "--wait",
     ]);

@@ -87,7 +87,7 @@ fn a_partition_is_used_like_a_disk_and_erased_only_by_the_name_of_what_it_holds(
     let node = part.display().to_string();
     let on_it = |more: &[&str]| {
         let fixed =
-            ["--weights", "1:2", "--repeats", "1", "--at-most", "2s", "--disk", node.as_str()];
+            ["--weights", "1:2", "--repeats", "1", "--duration", "2s", "--disk", node.as_str()];
         let ended = bench.run(&jobs, &[fixed.as_slice(), more].concat());
         fs::remove_dir_all(bench.out()).unwrap_or_default();
         ended

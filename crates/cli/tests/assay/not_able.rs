@@ -39,7 +39,7 @@ fn without_root_run_and_check_give_the_same_remedy() {
     let bench = Bench::aside();
     let study = bench.write("study.toml", &Weights::small().text());
     let mut run = as_nobody(&bench);
-    run.arg("run").arg(&study);
+    run.args(["run", "--yes"]).arg(&study);
     let ended = bench.finish(run);
     ended.assert_code(4);
     ended.assert_says(&["root", "sudo", "nothing was touched"]);
@@ -53,7 +53,7 @@ fn without_root_run_and_check_give_the_same_remedy() {
     }
 
     let mut host = as_nobody(&bench);
-    host.args(["host", "--json"]);
+    host.args(["host", "-ojson"]);
     let ended = bench.finish(host);
     ended.assert_code(0);
     let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -79,7 +79,11 @@ fn without_fio_a_run_is_refused_with_the_package_to_install() {
     let Some(bench) = Bench::on_host("without fio") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let mut run = bench.program();
-    run.env("PATH", path_without_fio(&bench)).arg("run").arg(study).arg("--out").arg(bench.out());
+    run.env("PATH", path_without_fio(&bench))
+        .args(["run", "--yes"])
+        .arg(study)
+        .arg("--out")
+        .arg(bench.out());
     let ended = bench.finish(run);
     ended.assert_code(4);
     ended.assert_says(&["fio", "apt-get install fio", "nothing was touched"]);

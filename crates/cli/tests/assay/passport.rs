@@ -25,7 +25,7 @@ fn the_running_kernel_has_a_passport_that_is_resumed() {
         let words = ["conform", &cases[0], &cases[1], "--kernel", "host", "--out", "p"];
         bench.assay(words.iter().chain(more))
     };
-    let ended = make(&["--json"]);
+    let ended = make(&["-ojson"]);
     bench.assert_host_is_as_before("after a passport");
     ended.assert_code(0);
     let passport: Value = serde_json::from_str(&ended.stdout).unwrap();

@@ -24,7 +24,7 @@ fn study(cpus: &str, memory: &str) -> String {
 fn threads_and_pages_are_observed_where_the_study_places_them() {
     let Some(bench) = Bench::alone_with("places", &NEEDS) else { return };
     let path = bench.write("place.toml", &study("0", "bind:0"));
-    let ended = bench.run(&path, &["--json"]);
+    let ended = bench.run(&path, &["-ojson"]);
     bench.assert_host_is_as_before("after the run");
     recomputed(&bench);
     let manifest = json(&bench.out().join("manifest.json"));

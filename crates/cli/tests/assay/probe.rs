@@ -100,7 +100,7 @@ const PIDS: [&str; 2] = ["pids.max", "pids.max"];
 
 fn probe(bench: &Bench, group: &str, more: &[&str], code: i32) -> Value {
     let mut command = bench.program();
-    command.args(["probe", group, "--json"]).args(more);
+    command.args(["probe", "--group", group, "-o", "json"]).args(more);
     let ended = bench.finish(command);
     ended.assert_code(code);
     serde_json::from_str(&ended.stdout).unwrap()
@@ -217,9 +217,9 @@ fn a_cap_of_reads_is_tried_on_the_disk_that_it_names() {
 fn what_cannot_be_probed_is_refused_and_a_dry_run_makes_nothing() {
     let bench = Bench::aside();
     for (arguments, says) in [
-        (&[][..], "give one of GROUP, --pid PID"),
-        (&["/a", "--only", "network"], "no such controller"),
-        (&["/a", "--unit", "b"], "cannot be used with"),
+        (&[][..], "give one of --group, --pid"),
+        (&["--group", "/a", "--only", "network"], "no such controller"),
+        (&["--group", "/a", "--unit", "b"], "cannot be used with"),
     ] {
         let mut command = bench.program();
         command.arg("probe").args(arguments);
@@ -227,7 +227,7 @@ fn what_cannot_be_probed_is_refused_and_a_dry_run_makes_nothing() {
         ended.assert_code(2);
         assert!(ended.stderr.contains(says), "{}", ended.stderr);
     }
-    let plan = bench.assay(["probe", "/a", "--dry-run"]);
+    let plan = bench.assay(["probe", "--group", "/a", "--dry-run"]);
     plan.assert_code(0);
     assert!(
         plan.stdout.contains("beside /a") && plan.stdout.contains("memory MiB"),

@@ -10,7 +10,7 @@ use crate::notebook::recomputed;
 use assay_test_support::{Need, skip};
 
 fn host(bench: &Bench) -> Value {
-    serde_json::from_str(&bench.assay(["host", "--json"]).stdout).unwrap()
+    serde_json::from_str(&bench.assay(["host", "-ojson"]).stdout).unwrap()
 }
 
 fn memory_is_on_v1(bench: &Bench) -> bool {
@@ -43,8 +43,8 @@ fn on_v2_a_protected_group_keeps_its_memory_or_the_verdict_has_a_reason() {
     if memory_is_on_v1(&bench) {
         return skip("memory protection", "the controller `memory` is on v1 here");
     }
-    let ended =
-        bench.run(Path::new("memory-protection"), &["--repeats", "2", "--at-most", "5s", "--json"]);
+    let ended = bench
+        .run(Path::new("memory-protection"), &["--repeats", "2", "--duration", "5s", "-ojson"]);
     bench.assert_host_is_as_before("after the run");
     recomputed(&bench);
     let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();

@@ -62,7 +62,16 @@ impl<'b> Groups<'b> {
 
     fn prove(&self, more: &[&str]) -> std::process::Command {
         let mut command = self.bench.program();
-        command.args(["blame", &self.running[0].1, "--for", "1s", "--seed", HELD_FIRST, "--prove"]);
+        command.args([
+            "blame",
+            "--group",
+            &self.running[0].1,
+            "--for",
+            "1s",
+            "--seed",
+            HELD_FIRST,
+            "--prove",
+        ]);
         command.arg(&self.running[1].1).args(more);
         command
     }
@@ -115,7 +124,7 @@ fn culprits_that_must_not_be_held_back_are_refused() {
         (&["--prove", "no-such.service"], "belongs to `no-such.service`"),
         (&["--prove", "own_quota"], "has no quota"),
         (&["--prove", "/", "--turns", "7"], "even number"),
-        (&["--prove", "/", "--turn", "1m"], "100ms to 10s"),
+        (&["--prove", "/", "--duration", "1m"], "100ms to 10s"),
         (&["--turns", "8"], "--prove"),
     ] {
         let mut command = bench.program();
@@ -131,7 +140,7 @@ fn culprits_that_must_not_be_held_back_are_refused() {
 fn a_group_frozen_by_a_killed_program_is_thawed_by_restore() {
     let Some(bench) = Bench::with("prove: killed", &[Need::Controller("cpu")]) else { return };
     let groups = Groups::start(&bench);
-    let command = groups.prove(&["--turn", "10s"]);
+    let command = groups.prove(&["--duration", "10s"]);
     let mut run = Running::start(command, bench.folder(), bench.out());
     let freezer = freezer(&bench, &mut run);
     run.wait_until("frozen group", |_| is_frozen(&freezer));
@@ -151,7 +160,7 @@ fn no_group_stays_frozen_longer_than_its_turn() {
         return;
     };
     let groups = Groups::start(&bench);
-    let command = groups.prove(&["--turn", "2s"]);
+    let command = groups.prove(&["--duration", "2s"]);
     let mut run = Running::start(command, bench.folder(), bench.out());
     let freezer = freezer(&bench, &mut run);
     run.wait_until("frozen group", |_| is_frozen(&freezer));
@@ -170,7 +179,7 @@ fn an_interrupted_proof_leaves_the_group_thawed_and_shows_what_it_has() {
         return;
     };
     let groups = Groups::start(&bench);
-    let command = groups.prove(&["--turn", "5s", "--json"]);
+    let command = groups.prove(&["--duration", "5s", "-ojson"]);
     let mut run = Running::start(command, bench.folder(), bench.out());
     let freezer = freezer(&bench, &mut run);
     run.wait_until("frozen group", |_| is_frozen(&freezer));
@@ -194,7 +203,7 @@ fn a_command_is_stopped_when_its_time_is_up() {
     let mut command = bench.program();
     // It ignores SIGTERM, so that it is killed.
     let script = format!("trap '' TERM; {ENDLESS}");
-    command.args(["blame", "--for", "1s", "--json", "--", "sh", "-c", &script]);
+    command.args(["blame", "--for", "1s", "-ojson", "--", "sh", "-c", &script]);
     let ended = bench.finish(command);
     ended.assert_code(0);
     let answer: Value = serde_json::from_str(&ended.stdout).unwrap();

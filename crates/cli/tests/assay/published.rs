@@ -37,7 +37,7 @@ const MISSING: [&str; 10] = [
 fn each_founding_study_starts_at_its_published_size_or_says_what_is_missing() {
     let bench = Bench::aside();
     for study in FOUNDING {
-        let ended = bench.assay(["check", study, "--published", "--json"]);
+        let ended = bench.assay(["check", study, "--published", "-ojson"]);
         let document: Value = serde_json::from_str(&ended.stdout)
             .unwrap_or_else(|error| panic!("{study}: {error}: {}", ended.stderr));
         let refusals = document["refusals"].as_array().unwrap();
@@ -55,7 +55,7 @@ fn each_founding_study_starts_at_its_published_size_or_says_what_is_missing() {
 #[test]
 fn a_study_of_swap_is_planned_or_says_what_this_host_lacks() {
     let bench = Bench::aside();
-    let ended = bench.assay(["check", "memory-swap", "--json"]);
+    let ended = bench.assay(["check", "memory-swap", "-ojson"]);
     let document: Value = serde_json::from_str(&ended.stdout).unwrap();
     let refusals = document["refusals"].as_array().unwrap();
     assert_eq!(ended.status.code(), Some(if refusals.is_empty() { 0 } else { 4 }), "{document:#}");
@@ -89,6 +89,7 @@ fn a_run_without_room_for_its_images_is_refused_before_it_starts() {
     );
     let ended = bench.assay([
         "run",
+        "--yes",
         "large.fio",
         "--weights",
         "1:2",

@@ -27,7 +27,7 @@ fn a_command_is_recorded_from_start_to_end_and_nothing_else_changes() {
     let Some(bench) = Bench::with("assay record", &[]) else { return };
     let out = bench.path("run");
     let place = out.to_str().unwrap();
-    let arguments = ["--for", "60s", "--json", "--out", place, "--", "sh", "-c", WORK];
+    let arguments = ["--for", "60s", "-ojson", "--out", place, "--", "sh", "-c", WORK];
     let (code, stdout, stderr) = sample(&bench, &arguments);
     assert_eq!(code, 0, "{stderr}");
     let document: Value = serde_json::from_str(&stdout).unwrap();
@@ -120,7 +120,7 @@ fn a_process_is_followed_until_it_ends() {
     let mut child = Command::new("sh").args(["-c", "sleep 1.5"]).spawn().unwrap();
     let (out, pid) = (bench.path("run"), child.id().to_string());
     let waiter = std::thread::spawn(move || child.wait());
-    let arguments = ["--pid", &pid, "--json", "--out", out.to_str().unwrap()];
+    let arguments = ["--pid", &pid, "-ojson", "--out", out.to_str().unwrap()];
     let (code, stdout, stderr) = sample(&bench, &arguments);
     waiter.join().unwrap().unwrap();
     assert_eq!(code, 0, "{stderr}");
@@ -157,7 +157,7 @@ fn missing_targets_and_unknown_sources_are_reported() {
     let (code, _, stderr) = sample(&bench, &[&place[..], &["--group", "/no/such/group"]].concat());
     assert_eq!(code, 2, "{stderr}");
     assert!(stderr.contains("assay top") && !out.exists(), "{stderr}");
-    let (code, _, stderr) = sample(&bench, &["--also", "pagetype", "--pid", "1"]);
+    let (code, _, stderr) = sample(&bench, &["--source", "pagetype", "--pid", "1"]);
     assert_eq!(code, 2);
     assert!(stderr.contains("pagetypeinfo"), "{stderr}");
 }

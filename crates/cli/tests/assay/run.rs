@@ -71,7 +71,7 @@ fn verdict_of(ended: &Ended, folder: &Path) -> Value {
 #[test]
 fn the_shipped_study_gives_a_verdict_and_restores_the_host() {
     let Some(bench) = Bench::on_host("the shipped study") else { return };
-    let brief = ["--set", "groups=4", "--repeats", "8", "--at-most", "1500ms", "--json"];
+    let brief = ["--set", "groups=4", "--repeats", "8", "--duration", "1500ms", "-ojson"];
     let ended = bench.run(Path::new("io-weight"), &brief);
     bench.assert_host_is_as_before("after the run");
     assert_recomputed(&bench);
@@ -98,7 +98,7 @@ fn every_value_of_a_factor_is_a_trial_with_its_own_verdict() {
     let text =
         study.text().replace("count = 4", "count = \"{groups}\"") + "[factors]\ngroups = [8]\n";
     let study = bench.write("study.toml", &text);
-    let ended = bench.run(&study, &["--set", "groups=2,4", "--at-most", "1s", "--json"]);
+    let ended = bench.run(&study, &["--set", "groups=2,4", "--duration", "1s", "-ojson"]);
     bench.assert_host_is_as_before("after the run");
     let verdict = verdict_of(&ended, &bench.out());
     let trials = verdict["trials"].as_array().unwrap();
@@ -121,7 +121,7 @@ fn groups_inside_groups_are_judged_at_the_outer_level() {
         .text()
         .replace("run = \"reader\"\n", "")
         .replace("[workloads.reader]", inner);
-    let ended = bench.run(&bench.write("study.toml", &text), &["--json"]);
+    let ended = bench.run(&bench.write("study.toml", &text), &["-ojson"]);
     bench.assert_host_is_as_before("after the run");
     let verdict = verdict_of(&ended, &bench.out());
     let promise = &verdict["trials"][0]["promises"][0];
@@ -166,7 +166,7 @@ fn a_run_folder_may_have_any_name() {
     let study = bench.write("study.toml", &study.text());
     let out = bench.path("a run: 50 % #1 ; \u{fc}");
     let mut command = bench.program();
-    command.arg("run").arg(study).arg("--out").arg(&out);
+    command.args(["run", "--yes"]).arg(study).arg("--out").arg(&out);
     let ended = bench.finish(command);
     ended.assert_verdict();
     assert_complete(&out);

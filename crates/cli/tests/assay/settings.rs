@@ -57,7 +57,7 @@ fn settings_hold_during_the_window_and_are_restored_after_it() {
     let Some(bench) = Bench::with("settings of the host", &NEEDS) else { return };
     let study = bench.write("settings.toml", STUDY);
     let ratio = vm("dirty_ratio");
-    let mut running = bench.start(&study, &["--at-most", "2s", "--json"]);
+    let mut running = bench.start(&study, &["--duration", "2s", "-ojson"]);
     running.wait_until("the window", |run| run.says("run"));
     assert_eq!((vm("dirty_bytes").as_str(), vm("dirty_ratio").as_str()), ("314572800", "0"));
     assert_eq!(
@@ -87,7 +87,7 @@ fn settings_hold_during_the_window_and_are_restored_after_it() {
 fn a_setting_changed_by_others_mid_run_voids_and_is_restored() {
     let Some(bench) = Bench::with("drift of a setting", &NEEDS) else { return };
     let study = bench.write("settings.toml", STUDY);
-    let mut running = bench.start(&study, &["--json"]);
+    let mut running = bench.start(&study, &["-ojson"]);
     running.wait_until("the window", |run| run.says("run"));
     fs::write("/proc/sys/vm/swappiness", "38").unwrap();
     sleep(Duration::from_millis(2500));

@@ -41,7 +41,7 @@ fn a_printed_study_is_valid() {
     let bench = Bench::aside();
     let text = bench.assay(["run", "--list", "io-weight"]).stdout;
     let study = bench.write("mine.toml", &text);
-    let ended = bench.assay(["check".as_ref(), study.as_os_str(), "--json".as_ref()]);
+    let ended = bench.assay(["check".as_ref(), study.as_os_str(), "-ojson".as_ref()]);
     assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
     let document: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(document["schema"], 1);
@@ -64,7 +64,7 @@ fn the_schema_equals_the_one_in_the_docs() {
 #[test]
 fn the_host_is_shown_as_text_and_as_json() {
     let bench = Bench::aside();
-    let ended = bench.assay(["host", "--json"]);
+    let ended = bench.assay(["host", "-ojson"]);
     ended.assert_code(0);
     let document: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(document["schema"], 1);
@@ -83,7 +83,7 @@ fn the_host_is_shown_as_text_and_as_json() {
 #[test]
 fn the_knobs_of_this_host_are_listed_by_controller_and_absent_ones_have_a_reason() {
     let bench = Bench::aside();
-    let ended = bench.assay(["host", "--json"]);
+    let ended = bench.assay(["host", "-ojson"]);
     ended.assert_code(0);
     let document: Value = serde_json::from_str(&ended.stdout).unwrap();
     let knobs = document["knobs"].as_array().unwrap();

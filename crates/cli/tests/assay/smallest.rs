@@ -36,7 +36,7 @@ fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
         skip(smallest.study, "assay-load was not built: cd loadgen && cargo build");
         return None;
     }
-    let options = [smallest.options, &["--repeats", "1", "--json"]].concat();
+    let options = [smallest.options, &["--repeats", "1", "-ojson"]].concat();
     let study = shipped_with(&bench, &format!("{}.toml", smallest.study), smallest.sizes);
     let ended = bench.run(&study, &options);
     ended.assert_verdict();
@@ -82,7 +82,7 @@ fn the_cache_ladder() {
     whole(&Smallest {
         study: "cache-ladder",
         sizes: &[("points = 3, sample-ms = 10", "points = 1, sample-ms = 1")],
-        options: &["--at-most", "60s"],
+        options: &["--duration", "60s"],
         needs: &[],
         metrics: &[("chase", "random_l1_ns"), ("chase", "random_least_rise")],
         samples: &["host_cpu"],
@@ -140,7 +140,7 @@ fn writeback_restores_the_settings_of_the_study() {
             "dirty_background_bytes=8 MiB",
             "--set",
             "dirty_bytes=16 MiB",
-            "--at-most",
+            "--duration",
             "2s",
         ],
         needs: &DISK,
@@ -159,7 +159,7 @@ fn siblings_on_one_core_or_why_there_are_none() {
         whole(&Smallest {
             study: "smt",
             sizes: &[("\"512 MiB\"", "\"64 MiB\"")],
-            options: &["--at-most", "2s", "--set", "program=compute"],
+            options: &["--duration", "2s", "--set", "program=compute"],
             needs: &[Need::Controller("cpu"), Need::Loop, Need::Tool("mkfs.ext4")],
             metrics: &[("compute", "steps_per_s")],
             samples: &["threads", "cpus"],
@@ -180,7 +180,7 @@ fn a_mix_on_two_nodes_or_why_there_are_none() {
     whole(&Smallest {
         study: "numa-mix",
         sizes: &[],
-        options: &["--set", "first=streamcluster", "--at-most", "2s"],
+        options: &["--set", "first=streamcluster", "--duration", "2s"],
         needs: &[Need::Controller("cpu")],
         metrics: &[("first.streamcluster", "distances_per_s")],
         samples: &["threads", "pages"],
@@ -226,7 +226,7 @@ fn io_weights_beside_a_key_value_store() {
             "outside=true",
             "--set",
             "records=1000",
-            "--at-most",
+            "--duration",
             "2s",
         ],
         needs: &WEIGHTS,
@@ -247,7 +247,7 @@ fn io_weights_and_requests() {
             "iodepth=8",
             "--set",
             "requests=256",
-            "--at-most",
+            "--duration",
             "2s",
         ],
         needs: &WEIGHTS,
@@ -261,7 +261,7 @@ fn io_weights_of_the_fewest_groups() {
     whole(&Smallest {
         study: "io-weight-scaling",
         sizes: &[("\"3 GiB\"", "\"96 MiB\"")],
-        options: &["--set", "groups=4", "--at-most", "2s"],
+        options: &["--set", "groups=4", "--duration", "2s"],
         needs: &WEIGHTS,
         metrics: &[],
         samples: &["io", "disk"],
@@ -273,7 +273,16 @@ fn cpu_weights_of_two_groups() {
     whole(&Smallest {
         study: "cpu-weight-scaling",
         sizes: &[],
-        options: &["--set", "groups=2", "--set", "threads=1", "--set", "cpus=0", "--at-most", "2s"],
+        options: &[
+            "--set",
+            "groups=2",
+            "--set",
+            "threads=1",
+            "--set",
+            "cpus=0",
+            "--duration",
+            "2s",
+        ],
         needs: &[Need::Controller("cpu"), Need::Controller("cpuset"), Need::Tool("fio")],
         metrics: &[],
         samples: &["cpu", "host_cpu"],
@@ -285,7 +294,7 @@ fn cpu_weights_of_one_thread_beside_four() {
     whole(&Smallest {
         study: "cpu-weight-threads",
         sizes: &[],
-        options: &["--at-most", "2s"],
+        options: &["--duration", "2s"],
         needs: &[Need::Controller("cpu"), Need::Controller("cpuset"), Need::Tool("fio")],
         metrics: &[],
         samples: &["cpu", "host_cpu"],
@@ -297,7 +306,7 @@ fn the_longest_wait_of_each_group() {
     let run = whole(&Smallest {
         study: "cpu-wait",
         sizes: &[],
-        options: &["--at-most", "2s"],
+        options: &["--duration", "2s"],
         needs: &[Need::Controller("cpu"), Need::Controller("cpuset")],
         metrics: &[("compute", "steps_per_s")],
         samples: &["cpu", "host_cpu"],

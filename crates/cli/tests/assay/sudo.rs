@@ -31,7 +31,7 @@ fn in_window(bench: &Bench, study: &Weights, more: &[&str]) -> (Running, PathBuf
     let study = bench.write("study.toml", &study.text());
     let mut command = bench.program();
     command.env("SUDO_UID", CALLER.to_string()).env("SUDO_GID", CALLER.to_string());
-    command.arg("run").arg(study).arg("--out").arg(&run).args(more);
+    command.args(["run", "--yes"]).arg(study).arg("--out").arg(&run).args(more);
     let mut running = Running::start(command, bench.folder(), run.clone());
     running.wait_until("the window", |run| run.says("run"));
     (running, run)

@@ -146,7 +146,7 @@ fn run(bench: &Bench, at_most: &'static str, columns: u16, locale: &str) -> Term
     let weights = Weights { at_most, groups: 4, disk: loop_disk(64), ..Weights::small() };
     let study = bench.write("study.toml", &weights.text());
     let mut command = bench.program();
-    command.arg("run").arg(&study).arg("--out").arg(bench.out());
+    command.args(["run", "--yes"]).arg(&study).arg("--out").arg(bench.out());
     command.env("TERM", "xterm-256color").env("LC_ALL", locale).env_remove("NO_COLOR");
     Terminal::start(&command, 60, columns)
 }
@@ -210,7 +210,7 @@ fn a_second_ctrl_c_ends_the_run_at_once_and_restores_the_host() {
     // Without it, a workload that ignores SIGINT would be waited for half a minute.
     let study = bench.write("study.toml", DEAF);
     let mut command = bench.program();
-    command.arg("run").arg(&study).arg("--out").arg(bench.out());
+    command.args(["run", "--yes"]).arg(&study).arg("--out").arg(bench.out());
     command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
     let mut terminal = Terminal::start(&command, 60, 80);
     terminal.wait_for("the window", |shown| shown.contains("run 1 s of"));

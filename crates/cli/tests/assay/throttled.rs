@@ -110,7 +110,7 @@ fn a_limit_of_io_that_the_kernel_enforces_is_bound_and_one_out_of_reach_is_not()
         groups.group("both", &both, device, &format!("{read} bs=64k count=64"));
         groups.group("none", &[("write_bps", 1 << 40)], device, &format!("{write} bs=4k count=64"));
 
-        let ended = bench.assay(["fairness", "--for", "12s", "--json"]);
+        let ended = bench.assay(["fairness", "--for", "12s", "-ojson"]);
         ended.assert_code(0);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let of = |group: &str, file: &str| {

@@ -32,7 +32,7 @@ fn groups(bench: &Bench, arguments: &[&str]) -> (i32, String, String) {
 fn a_group_is_listed_with_its_processes_knobs_and_use() {
     let Some(bench) = Bench::on_host("groups beside exec") else { return };
     let run = limited(&bench);
-    let (code, text, _) = groups(&bench, &["--json"]);
+    let (code, text, _) = groups(&bench, &["-ojson"]);
     assert_eq!(code, 0);
     let document: Value = serde_json::from_str(&text).unwrap();
     let all = document["groups"].as_array().unwrap();
@@ -55,7 +55,7 @@ fn a_group_is_listed_with_its_processes_knobs_and_use() {
     let row = text.lines().find(|line| line.starts_with(path)).unwrap_or_default();
     assert!(row.contains(" 3 "), "a line of its own with its whole path:\n{text}");
     assert!(!row.contains("max_usage"), "a counter is no setting: {row}");
-    let (code, text, _) = groups(&bench, &[path]);
+    let (code, text, _) = groups(&bench, &["--group", path]);
     assert_eq!(code, 0);
     let row = text.lines().find(|line| line.starts_with("/assay")).unwrap();
     assert!(row.contains("=50331648") && row.contains("pids.max=77"), "{text}");
@@ -70,7 +70,7 @@ fn a_group_is_listed_with_its_processes_knobs_and_use() {
 fn a_watch_prints_plain_blocks_and_ends_at_a_signal() {
     let bench = Bench::aside();
     let mut command = bench.program();
-    command.args(["top", "--watch", "0.1"]).stdin(Stdio::null());
+    command.args(["top", "--watch", "--interval", "100ms"]).stdin(Stdio::null());
     let mut run = Running::start(command, bench.folder(), bench.out());
     let stdout = bench.path("stdout");
     run.wait_until("two blocks", |_| {
@@ -87,9 +87,9 @@ fn a_watch_prints_plain_blocks_and_ends_at_a_signal() {
 fn unknown_groups_and_controllers_are_refused_with_the_known_ones() {
     let bench = Bench::aside();
     for (arguments, says) in [
-        (&["/no/such/group"][..], "no hierarchy has a group `/no/such/group`"),
+        (&["--group", "/no/such/group"][..], "no hierarchy has a group `/no/such/group`"),
         (&["--controller", "memroy"][..], "memory"),
-        (&["--watch", "0"][..], "0.1"),
+        (&["--watch", "--interval", "0s"][..], "0.1"),
     ] {
         let (code, text, stderr) = groups(&bench, arguments);
         assert_eq!((code, text.as_str()), (2, ""), "{stderr}");

@@ -14,7 +14,7 @@ use crate::study::Weights;
 
 fn command(bench: &Bench, study: &Path, more: &[&str]) -> std::process::Command {
     let mut command = bench.program();
-    command.arg("tune").arg(study).arg("--out").arg(bench.out()).args(more);
+    command.args(["tune", "--yes"]).arg(study).arg("--out").arg(bench.out()).args(more);
     command
 }
 
@@ -52,7 +52,7 @@ fn a_search_tries_allowed_settings_confirms_by_fresh_repeats_and_restores_the_ho
     let study =
         bench.write("study.toml", &Weights { at_most: "1500 ms", ..Weights::small() }.text());
     let written = bench.path("tuned.toml");
-    let more = ["--for", "20s", "--settings", "2", "--keep", "scheduler", "--json", "--write"];
+    let more = ["--for", "20s", "--settings", "2", "--fix", "scheduler", "-ojson", "--write"];
     let mut command = command(&bench, &study, &more);
     command.arg(&written);
     let ended = Running::start(command, bench.folder(), bench.out()).end(Duration::from_secs(200));
@@ -100,7 +100,7 @@ fn a_search_tries_allowed_settings_confirms_by_fresh_repeats_and_restores_the_ho
 fn an_interrupted_search_is_judged_and_restored() {
     let Some(bench) = Bench::on_host("tune, interrupted") else { return };
     let study = bench.write("study.toml", &Weights { at_most: "2 s", ..Weights::small() }.text());
-    let command = command(&bench, &study, &["--for", "5m", "--json"]);
+    let command = command(&bench, &study, &["--for", "5m", "-ojson"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
     running.wait_until("the second trial", |run| run.runs_trial(1));
     running.signal_from_terminal(Signal::INT);
@@ -121,13 +121,13 @@ fn studies_that_cannot_be_tuned_are_refused_before_the_host_is_changed() {
         ended.assert_code(2);
         ended.assert_says(says);
     };
-    refused(&["tune", "io-weight-scaling"], &["7 trials", "hint: ", "--set groups=4"]);
+    refused(&["tune", "--yes", "io-weight-scaling"], &["7 trials", "hint: ", "--set groups=4"]);
     let text = Weights::small().text();
     let silent = bench.write("silent.toml", text.split("[[promises]]").next().unwrap());
     let silent = silent.to_string_lossy();
-    refused(&["tune", &silent], &["has no promise about a single trial"]);
-    refused(&["tune", "io-weight", "--also", "speed"], &["iodepth"]);
-    let keep = ["tune", "io-weight", "--set", "groups=4", "--keep", "schedular"];
+    refused(&["tune", "--yes", &silent], &["has no promise about a single trial"]);
+    refused(&["tune", "io-weight", "--vary", "speed"], &["iodepth"]);
+    let keep = ["tune", "--yes", "io-weight", "--set", "groups=4", "--fix", "schedular"];
     refused(&keep, &["unknown name `schedular`", "did you mean `scheduler`?", "nr_requests"]);
     assert!(!bench.path("runs").exists());
 }

@@ -13,12 +13,12 @@ fn refused(arguments: &[&str], says: &[&str]) {
 
 #[test]
 fn refuses_a_window_that_is_too_short_to_measure() {
-    refused(&["run", "io-weight", "--at-most", "1ms"], &["1ms", "at least 1 s"]);
+    refused(&["run", "io-weight", "--duration", "1ms"], &["1ms", "at least 1 s"]);
 }
 
 #[test]
 fn refuses_a_duration_without_a_unit() {
-    refused(&["run", "io-weight", "--at-most", "20"], &["--at-most", "20"]);
+    refused(&["run", "io-weight", "--duration", "20"], &["--duration", "20"]);
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn an_unknown_user_and_an_inaccessible_raw_device_are_refused() {
     refused.assert_says(&["cannot find the user no-such-user-here", "UID:GID"]);
     let study = bench.write("raw.toml", &with("nobody").text());
     let mut command = bench.program();
-    command.arg("run").arg(study).arg("--out").arg(bench.path("raw"));
+    command.args(["run", "--yes"]).arg(study).arg("--out").arg(bench.path("raw"));
     let refused = bench.finish(command);
     refused.assert_code(4);
     refused.assert_says(&["/dev/loop", "user 65534 may not read and write it", "format"]);

@@ -79,7 +79,7 @@ class Page(unittest.TestCase):
         self.assertEqual(set(kinds.values()), {"counter", "gauge"})
         self.assertEqual({kinds["assay_watch_changes"], kinds["assay_watch_cpu_seconds"]}, {"counter"})
         rules = {sample.labels["rule"]: sample.value for sample in families["assay_audit_findings"].samples}
-        audit = json.loads(subprocess.run([PROGRAM, "audit", "--json"], capture_output=True, check=True).stdout)
+        audit = json.loads(subprocess.run([PROGRAM, "audit", "-ojson"], capture_output=True, check=True).stdout)
         codes = [finding["code"] for finding in audit["findings"]]
         self.assertGreaterEqual(set(rules), set(codes))
         # Groups come and go between the two; that all numbers are of one host is enough.

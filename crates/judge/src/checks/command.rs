@@ -1,4 +1,4 @@
-//! The validity of a single command (`assay exec --judge`): the checks of disturbances from outside that a trial
+//! The validity of a single command (`assay exec --quiet-check`): the checks of disturbances from outside that a trial
 //! has too, and those that only matter where a time is compared with a time of another day, such as a clock that
 //! became slower.
 

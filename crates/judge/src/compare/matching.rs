@@ -67,7 +67,7 @@ pub(super) fn refusal(a: &TrialRecord, b: &TrialRecord) -> Option<String> {
     let (shorter, longer) = (a.at_most_s.min(b.at_most_s), a.at_most_s.max(b.at_most_s));
     (longer > LONGER * shorter).then(|| {
         format!(
-            "a repeat runs {} s in A and {} s in B; `--anyway` compares them anyway",
+            "a repeat runs {} s in A and {} s in B; `--force` compares them anyway",
             a.at_most_s, b.at_most_s
         )
     })

@@ -399,7 +399,7 @@ pub struct Proof {
     pub evidence: String,
 }
 
-// Whether what a command measured counts, as a document: `validity` in the report of `assay exec --judge`.
+// Whether what a command measured counts, as a document: `validity` in the report of `assay exec --quiet-check`.
 
 /// Whether a command had its machine to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -131,7 +131,7 @@ fn most_relevant(trial: &TrialComparison, page: &mut Parts) {
         page.table(measures(&shown));
     }
     if hidden > 0 {
-        page.text(format!("{} more not shown; --json has all", wording::count(hidden, "measure")));
+        page.text(format!("{} more not shown; -o json has all", wording::count(hidden, "measure")));
     }
 }
 

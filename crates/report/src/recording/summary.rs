@@ -1,4 +1,4 @@
-//! The document of `assay record --json`.
+//! The document of `assay record -o json`.
 
 use std::collections::BTreeMap;
 

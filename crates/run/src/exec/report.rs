@@ -39,7 +39,7 @@ impl Ended {
 pub struct Survivors {
     /// Their number when the command ended.
     pub processes: usize,
-    /// Whether they were killed, by `--left kill`, by a second signal, or because they could not end.
+    /// Whether they were killed, by `--on-exit kill`, by a second signal, or because they could not end.
     pub killed: bool,
 }
 

@@ -153,14 +153,14 @@ fn handle_leftovers(
     }
     let them = if processes == 1 { "1 process" } else { &format!("{processes} processes") };
     if leftover == Leftover::Kill {
-        let why = format!("{them} left by the command: killed (--left kill)");
+        let why = format!("{them} left by the command: killed (--on-exit kill)");
         kill_all(counters, &why, KILL_TIMEOUT, notify);
         return Some(Survivors { processes, killed: true });
     }
     if !was_ended {
         notify(&format!(
             "{them} left by the command: waiting for them to end (Ctrl-C terminates them; \
-             --left kill does not wait)"
+             --on-exit kill does not wait)"
         ));
     }
     let killed = wait_for_all(counters, peaks, was_ended, notify);

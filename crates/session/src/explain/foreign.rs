@@ -58,7 +58,7 @@ fn refuse(manifest: &Manifest, why: &str) -> Error {
     let study = manifest.study_text.lines().map(|text| format!("  {}", line(text)));
     let reason = format!(
         "{why}, and its study would run on this host\n  hint: nothing was started; check the commands \
-         and disks of the study above, then give `--trust`"
+         and disks of the study above, then give `--allow-foreign-run`"
     );
     Error {
         context: [command, "the study:".to_owned()].into_iter().chain(study).collect(),

@@ -1,4 +1,4 @@
-//! The answer of `assay exec --judge` for people.
+//! The answer of `assay exec --quiet-check` for people.
 
 use assay_judge::verdict::wording::margin;
 use assay_judge::verdict::{Check, Validity};

@@ -19,6 +19,12 @@ pub struct PassportKernelName {
 }
 
 impl PassportKernelName {
+    /// Whether it is the running kernel.
+    #[must_use]
+    pub const fn is_host(&self) -> bool {
+        self.choice.is_none()
+    }
+
     /// The name of its folder.
     pub(super) fn folder(&self) -> String {
         let keep = |c: char| if c.is_ascii_alphanumeric() || "+-._".contains(c) { c } else { '_' };

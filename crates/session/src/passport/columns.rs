@@ -57,7 +57,7 @@ const ATTEMPTS: usize = 3;
 /// of verdicts end the guest.
 const SCRIPT: &str = "assay=$1; patience=$2; shift 2
 for part; do
-    \"$assay\" conform --json $patience $part
+    \"$assay\" conform --yes -o json $patience $part
     case $? in 0 | 1 | 3) ;; *) exit $? ;; esac
 done";
 

@@ -20,7 +20,7 @@ pub(super) fn document(kernel: &str, cases: Vec<CaseRecord>) -> Document {
         layout: "v2".to_owned(),
         virtual_machine: Some("QEMU".to_owned()),
         started_at: "2026-11-26T12:00:00Z".to_owned(),
-        command: "assay conform --json".to_owned(),
+        command: "assay conform -o json".to_owned(),
         patience: 3.0,
         restored: true,
         cases,

@@ -188,7 +188,7 @@ mod tests {
         drop(open(&out, 2, false).unwrap());
         std::fs::set_permissions(&out, std::fs::Permissions::from_mode(0o777)).unwrap();
         let error = open(&out, 2, false).unwrap_err().to_string();
-        assert!(error.contains("--trust-folder"), "{error}");
+        assert!(error.contains("--allow-shared-dir"), "{error}");
         assert!(Folder::open(&out, Trust::UserConfirmed, &asked(2), false).is_ok());
     }
 }

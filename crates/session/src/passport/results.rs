@@ -1,4 +1,4 @@
-//! Results of one kernel in its folder, as documents of `assay conform --json` that are added when they arrive. A
+//! Results of one kernel in its folder, as documents of `assay conform -o json` that are added when they arrive. A
 //! guest chose what is in them, and anybody may have changed them since.
 
 use std::collections::BTreeMap;

@@ -19,7 +19,7 @@ pub enum Trust {
     /// It is refused.
     #[default]
     Checked,
-    /// The user has confirmed that nobody there means harm (`--trust-folder`).
+    /// The user has confirmed that nobody there means harm (`--allow-shared-dir`).
     UserConfirmed,
 }
 
@@ -203,7 +203,7 @@ fn refusal(path: &Path, directory: &Path, stat: &Stat) -> Error {
         _ => "",
     };
     Error::refused("trust", path, why).with_hint(format!(
-        "--trust-folder accepts run and fleet folders as they are, if you trust everyone who may \
+        "--allow-shared-dir accepts run and fleet folders as they are, if you trust everyone who may \
          write there{outside}; or choose a folder that is yours and root's alone, or make it so \
          (`chown`, `chmod go-w {}`)",
         directory.display()

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use assay_session::{Code, Error, read_snapshot};
 use clap::Args;
 
+use crate::shared_arguments::FormatArguments;
+
 /// Arguments of a comparison.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit code 1: something differs.")]
@@ -16,9 +18,8 @@ pub(super) struct DiffArguments {
     /// Compare it with the host whose root is mounted at DIR
     #[arg(long, value_name = "DIR", default_value = "/", conflicts_with = "after")]
     root: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Compares, and ends as diff(1) does.
@@ -26,6 +27,6 @@ pub(super) fn run(arguments: &DiffArguments) -> Result<Code, Error> {
     let before = read_snapshot(&arguments.before)?;
     let after = super::host(arguments.after.as_deref(), &arguments.root)?;
     let drift = assay_audit::drift(&before, &after);
-    super::show(&drift, arguments.json, assay_audit::drift_page)?;
+    super::show(&drift, arguments.format.is_json(), assay_audit::drift_page)?;
     Ok(super::code(!drift.changes.is_empty()))
 }

@@ -13,7 +13,7 @@ use crate::output;
 pub(super) struct ManifestArguments {
     /// Compare with what FILE asked for: a Pod, a unit of systemd, a compose file; may be repeated, for a
     /// KubeletConfiguration and drop-ins
-    #[arg(long = "manifest", value_name = "FILE", conflicts_with_all = ["snapshot", "groups", "all", "fail_on"])]
+    #[arg(long = "manifest", value_name = "FILE", conflicts_with_all = ["snapshot", "groups", "verbose", "fail_on"])]
     manifests: Vec<PathBuf>,
     /// The group that the manifest is about, where its path does not tell; a path below the mounts
     #[arg(long, value_name = "PATH", requires = "manifests", conflicts_with_all = ["unit", "container", "pod"])]

@@ -6,6 +6,7 @@ use assay_session::{Code, Error};
 use clap::Args;
 
 use crate::output;
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of an audit of the own groups.
 #[derive(Debug, Args)]
@@ -16,9 +17,8 @@ pub(super) struct OwnArguments {
     /// Write them as an HTML page to FILE too
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Shows them.
@@ -27,6 +27,6 @@ pub(super) fn run(arguments: &OwnArguments) -> Result<Code, Error> {
     if let Some(file) = &arguments.report {
         output::page(file, &assay_report::page_html(&assay_audit::own_page(&own)))?;
     }
-    super::show(&own, arguments.json, assay_audit::own_page)?;
+    super::show(&own, arguments.format.is_json(), assay_audit::own_page)?;
     Ok(Code::Kept)
 }

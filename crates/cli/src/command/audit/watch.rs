@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::destination::Destination;
 use crate::output;
 use crate::parsers::{duration_in, watching};
+use crate::shared_arguments::FormatArguments;
 
 /// Arguments of a watch.
 #[derive(Debug, Args)]
@@ -32,9 +33,8 @@ pub(super) struct WatchArguments {
     /// Write metrics to FILE again and again, for the textfile collector of node_exporter
     #[arg(long, value_name = "FILE")]
     textfile: Option<PathBuf>,
-    /// Print one line of JSON a change
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
@@ -53,7 +53,7 @@ enum Line<'a> {
 
 /// Watches, and shows each change when it happens.
 pub(super) fn run(arguments: &WatchArguments) -> Result<Code, Error> {
-    let (root, as_json) = (super::root_at(&arguments.root)?, arguments.json);
+    let (root, as_json) = (super::root_at(&arguments.root)?, arguments.format.is_json());
     signal::note_interruptions();
     let mut out = Destination::stdout().map_err(|cause| Error::host(write_error(&cause)))?;
     let mut put = |line: String| out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_ok();

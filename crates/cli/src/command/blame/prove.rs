@@ -2,10 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use assay_session::{HoldBy, ProveOptions};
+use assay_session::{Error, HoldBy, ProveOptions};
 use clap::{Args, ValueEnum};
 
 use crate::parsers::duration_in;
+use crate::shared_arguments::YesArguments;
 
 /// Arguments of a proof.
 #[derive(Debug, Args)]
@@ -21,14 +22,13 @@ pub(super) struct ProveArguments {
     #[arg(long, value_name = "N", default_value = "12", value_parser = turns, requires = "prove")]
     turns: u32,
     /// Length of a turn, which is the longest time for which the culprit is held back
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = turn, requires = "prove")]
-    turn: Duration,
+    #[arg(short, long, value_name = "DURATION", default_value = "1s", value_parser = turn, requires = "prove")]
+    duration: Duration,
     /// Seed for the order of the turns [default: drawn, and printed]
     #[arg(long, value_name = "N", requires = "prove")]
     seed: Option<u64>,
-    /// Allow --prove to change a group that assay did not make
-    #[arg(long, requires = "prove")]
-    yes: bool,
+    #[command(flatten)]
+    yes: YesArguments,
 }
 
 /// What is done to a culprit.
@@ -41,19 +41,26 @@ enum By {
 }
 
 impl ProveArguments {
-    pub(super) fn options(&self) -> Option<ProveOptions> {
+    /// What to do, if a proof is asked for. Groups that assay did not make are changed with `--yes`, or after a
+    /// question.
+    pub(super) fn options(&self) -> Result<Option<ProveOptions>, Error> {
+        let Some(culprit) = self.prove.clone() else { return Ok(None) };
+        let turns = self.turns / 2;
+        let what =
+            format!("--prove holds `{culprit}` back in {turns} turns of {:?}.", self.duration);
+        let allow_foreign = self.yes.answer(&what)?;
         let by = match self.by {
             By::Freezing => HoldBy::Freezing,
             By::Weight => HoldBy::Weight,
         };
-        Some(ProveOptions {
-            culprit: self.prove.clone()?,
+        Ok(Some(ProveOptions {
+            culprit,
             by,
             turns: self.turns,
-            length: self.turn,
+            length: self.duration,
             seed: self.seed.unwrap_or_else(drawn),
-            allow_foreign: self.yes,
-        })
+            allow_foreign,
+        }))
     }
 }
 

@@ -12,6 +12,7 @@ use clap::Args;
 use super::How;
 use crate::observer::{Terminal, this_host};
 use crate::parsers::repeat_length;
+use crate::shared_arguments::YesArguments;
 
 /// The study to run and its overrides.
 #[derive(Debug, Clone, Args)]
@@ -29,13 +30,15 @@ pub(crate) struct InterleavedArguments {
     repeats: Option<u32>,
     /// With --interleaved: maximum length of a repeat, e.g. `20s`
     #[arg(long, value_name = "DURATION", value_parser = repeat_length, requires = "study")]
-    at_most: Option<Duration>,
+    duration: Option<Duration>,
     /// With --interleaved: run folder [default: `runs/<time>-<study>`]
     #[arg(long, value_name = "DIR", requires = "study")]
     out: Option<PathBuf>,
     /// With --interleaved: use this disk, as in `assay run --disk`
     #[arg(long, value_name = "DISK", requires = "study")]
     disk: Option<DiskOverride>,
+    #[command(flatten)]
+    yes: YesArguments,
     /// With --interleaved: seed for random data
     #[arg(long, value_name = "N", requires = "study")]
     seed: Option<u64>,
@@ -52,12 +55,13 @@ pub(super) fn run(
         sides: Sides::parse(&arguments.set)?,
         choice: StudyChoice {
             repeats: arguments.repeats,
-            at_most: arguments.at_most,
+            at_most: arguments.duration,
             disk: arguments.disk.clone(),
             seed: arguments.seed.unwrap_or(named.seed),
             ..named
         },
         destination: Destination { out: arguments.out.clone(), trust: Trust::Checked },
     };
+    arguments.yes.confirm_load()?;
     compare_interleaved(&this_host(), &what, &how.terms(false), &mut Terminal)
 }

@@ -11,7 +11,7 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(after_help = "Exit code 1: a case ended differently.")]
 pub(super) struct DiffArguments {
-    /// Results of one host or kernel, as `assay conform --json` prints them
+    /// Results of one host or kernel, as `assay conform -o json` prints them
     one: PathBuf,
     /// Results of the other
     other: PathBuf,

@@ -19,7 +19,7 @@ use crate::shared_arguments::TrustArguments;
 pub(super) struct KernelArguments {
     /// Run the cases on these kernels, and compare: `host`, `debian-5.10` (any series), `debian-newest`,
     /// `./bzImage:MODULES`; separated by commas
-    #[arg(long = "kernel", value_name = "KERNEL,..", value_delimiter = ',', conflicts_with_all = ["ktap", "list", "merge"])]
+    #[arg(long = "kernel", value_name = "KERNEL,..", value_delimiter = ',', conflicts_with_all = ["list", "merge"])]
     kernels: Vec<PassportKernelName>,
     /// Folder of the results; the same command goes on where an earlier one ended
     #[arg(long, value_name = "DIR", default_value = "passport", requires = "kernels")]
@@ -27,9 +27,9 @@ pub(super) struct KernelArguments {
     /// Remove the results of earlier commands and begin again
     #[arg(long, requires = "kernels")]
     fresh: bool,
-    /// Show every case, not only those that are broken, undecided or void on a kernel
-    #[arg(long, requires = "kernels")]
-    all: bool,
+    /// Show every case, not only those that are not kept
+    #[arg(short, long, requires = "kernels")]
+    verbose: bool,
     #[command(flatten)]
     trust: TrustArguments,
     #[command(flatten)]
@@ -64,6 +64,11 @@ impl KernelArguments {
     pub(super) const fn is_asked(&self) -> bool {
         !self.kernels.is_empty()
     }
+
+    /// Whether the running kernel is one of them, or the only one.
+    pub(super) fn on_this_host(&self) -> bool {
+        self.kernels.is_empty() || self.kernels.iter().any(PassportKernelName::is_host)
+    }
 }
 
 /// Runs the cases on each kernel.
@@ -95,7 +100,8 @@ pub(super) fn run(
     match as_json {
         true => output::json(&made.passport)?,
         false => {
-            let text = assay_report::passport_text(&made.passport, arguments.all, output::width());
+            let text =
+                assay_report::passport_text(&made.passport, arguments.verbose, output::width());
             output::data(&text);
         }
     }

@@ -16,7 +16,7 @@ use crate::observer::{self, load};
 /// Boots a guest, runs the study there, and shows its result.
 pub(super) fn run(arguments: &LabRunArguments, cache: &Cache) -> Result<ExitCode, Error> {
     let choice = arguments.study.choice();
-    let loaded = load(&StudyChoice { disk: None, ..choice.clone() }, arguments.json)?;
+    let loaded = load(&StudyChoice { disk: None, ..choice.clone() }, arguments.format.is_json())?;
     let guest = (arguments.guest.spec(&[]), guest_task());
     let study = prepare_lab_study(&loaded, &choice, arguments.out.as_deref(), guest, cache)?;
     signal::note_interruptions();
@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &LabRunArguments, cache: &Cache) -> Result<ExitCode
     let (ended, folder) = run_lab_study(&study, cache, WithoutOutput(Terminal))?;
     let code = code(&ended);
     if let Some(folder) = folder {
-        show_run(&folder, arguments.json)?;
+        show_run(&folder, arguments.format.is_json())?;
     }
     Ok(code)
 }

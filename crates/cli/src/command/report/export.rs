@@ -16,7 +16,7 @@ use crate::destination::Destination;
 use crate::observer::refuse;
 use crate::output;
 
-/// The document of `assay report --as FORMAT --json`.
+/// The document of `assay report --as FORMAT -o json`.
 #[derive(Debug, Serialize)]
 struct Exported<'o> {
     /// Version of this format.
@@ -38,11 +38,11 @@ struct LeftOut<'o> {
 
 /// Writes runs in a format for other programs.
 pub(super) fn run(arguments: &ReportArguments, format: ExportFormat) -> Result<Code, Error> {
-    conclude(&write(arguments, format)?, arguments.json)
+    conclude(&write(arguments, format)?, arguments.format.is_json())
 }
 
 fn write(arguments: &ReportArguments, format: ExportFormat) -> Result<Outcome, ExportError> {
-    if arguments.json && format.of_tables().is_none() && arguments.out.is_none() {
+    if arguments.format.is_json() && format.of_tables().is_none() && arguments.out.is_none() {
         let why = "both would go to stdout\n  hint: name a file with `--out FILE`";
         return Err(ExportError::NotApplicable(why.to_owned()));
     }
@@ -100,7 +100,7 @@ pub(super) fn follow(run: &Path, arguments: &ReportArguments) -> Result<(), Expo
         RunFolder::open(run)?;
     }
     let out = arguments.out.as_deref();
-    match arguments.format {
+    match arguments.kind {
         Some(ExportFormat::OpenMetrics) => follow_metrics(run, |text| {
             match out {
                 None => output::data(text),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::output;
 
-/// The document of `assay run --list --json`.
+/// The document of `assay run --list -o json`.
 #[derive(Debug, Serialize)]
 struct Studies {
     /// Version of this format.
@@ -26,7 +26,7 @@ struct Listed {
     question: Option<String>,
 }
 
-/// The document of `assay run --list STUDY --json`.
+/// The document of `assay run --list STUDY -o json`.
 #[derive(Debug, Serialize)]
 struct StudyText<'a> {
     /// Version of this format.

@@ -168,7 +168,7 @@ fn unknown_commands_and_options_are_detected() {
     assert!(fails("assay exec --leftover eat -- true", Way::Parse));
     assert!(fails("assay lab rnu io-weight", Way::Parse));
     assert!(fails("assay run io-weight --set gruops=4", Way::Plan));
-    assert!(fails("assay check io-weight --at-most 20", Way::Run(&[0, 4])));
+    assert!(fails("assay check io-weight --duration 20", Way::Run(&[0, 4])));
     assert!(!fails("assay run io-weight --set groups=4", Way::Plan));
     assert!(rule(&["assay".to_owned(), "bogus".to_owned()]).is_none());
 }

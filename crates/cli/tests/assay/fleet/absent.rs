@@ -10,7 +10,7 @@ fn without_slurm_a_fleet_is_refused_with_the_remedy_and_nothing_is_made() {
     let bench = Bench::aside();
     let mut command = bench.program();
     // fio is missing here, too, which does not matter: the fleet's hosts must have it.
-    command.args(["fleet", "run", "cpu-weight"]).env("PATH", bench.folder());
+    command.args(["fleet", "run", "--yes", "cpu-weight"]).env("PATH", bench.folder());
     let ended = bench.finish(command);
     ended.assert_code(4);
     ended.assert_says(&["Slurm is not installed here", "slurm-client"]);
@@ -27,7 +27,7 @@ fn relative_entries_of_path_are_not_searched_for_slurm() {
     }
     for path in ["", ":/nowhere", "."] {
         let mut command = bench.program();
-        command.args(["fleet", "run", "cpu-weight"]).env("PATH", path);
+        command.args(["fleet", "run", "--yes", "cpu-weight"]).env("PATH", path);
         let ended = bench.finish(command);
         ended.assert_code(4);
         ended.assert_says(&["Slurm is not installed here"]);
@@ -43,7 +43,9 @@ fn a_slurm_without_configuration_is_named_with_what_to_set() {
     }
     let bench = Bench::aside();
     let mut command = bench.program();
-    command.args(["fleet", "run", "cpu-weight"]).env("SLURM_CONF", bench.path("none.conf"));
+    command
+        .args(["fleet", "run", "--yes", "cpu-weight"])
+        .env("SLURM_CONF", bench.path("none.conf"));
     let ended = bench.finish(command);
     ended.assert_code(4);
     ended.assert_says(&["SLURM_CONF"]);
@@ -54,7 +56,9 @@ fn a_slurm_without_configuration_is_named_with_what_to_set() {
 fn mistakes_of_a_study_are_reported_before_slurm_is_called() {
     let bench = Bench::aside();
     let mut command = bench.program();
-    command.args(["fleet", "run", "cpu-weight", "--set", "gruops=4"]).env("PATH", bench.folder());
+    command
+        .args(["fleet", "run", "--yes", "cpu-weight", "--set", "gruops=4"])
+        .env("PATH", bench.folder());
     let ended = bench.finish(command);
     ended.assert_code(2);
     ended.assert_says(&["groups"]);

@@ -57,9 +57,9 @@ fn a_fleet_that_others_may_change_cancels_no_job() {
     open(0o777);
     let ended = cancel(&bench, &[], None);
     ended.assert_code(4);
-    ended.assert_says(&["mode 0777", "--trust-folder"]);
+    ended.assert_says(&["mode 0777", "--allow-shared-dir"]);
     assert_eq!(calls(&bench), [""; 0]);
-    cancel(&bench, &["--trust-folder"], None).assert_code(0);
+    cancel(&bench, &["--allow-shared-dir"], None).assert_code(0);
     assert_eq!(calls(&bench).len(), 2);
 }
 

@@ -41,7 +41,7 @@ impl Victim {
         let output = bench.path(&format!("output-{name}"));
         fs::create_dir(&output).unwrap();
         let mut command = bench.program();
-        command.env("ASSAY_STATE", state).arg("run").arg(study).arg("--out").arg(&out);
+        command.env("ASSAY_STATE", state).args(["run", "--yes"]).arg(study).arg("--out").arg(&out);
         let mut running = Running::start(command, &output, out.clone());
         running.wait_until("the window", |run| run.says("run"));
         Self { state: state.to_owned(), out, running }
@@ -300,7 +300,7 @@ fn kills_of_the_runs_of_two_users_leave_each_other_alone() {
         let (out, output) = (bench.path("home/run"), bench.path(&format!("output-{number}")));
         fs::create_dir(&output).unwrap();
         let mut of_user = as_nobody(&bench);
-        of_user.arg("run").arg(&study).arg("--out").arg(&out);
+        of_user.args(["run", "--yes"]).arg(&study).arg("--out").arg(&out);
         let mut of_user = Running::start(of_user, &output, out.clone());
         of_user.wait_until("the window", |run| run.says("run"));
         let of_root = Victim::start(&bench, &format!("root-{number}"), &bench.path("state-root"));

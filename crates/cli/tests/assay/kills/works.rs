@@ -36,7 +36,7 @@ const LIMITS: [&str; 10] = [
     "pids.max=20",
     "--place",
     "cpus=0,memory=bind:0",
-    "--left",
+    "--on-exit",
     "wait",
 ];
 
@@ -67,16 +67,34 @@ impl Work {
         match self {
             Self::Study(changes) => {
                 let study = bench.write("study.toml", &changes.study(data));
-                command.arg("run").arg(study).arg("--out").arg(out);
+                command.args(["run", "--yes"]).arg(study).arg("--out").arg(out);
             }
             Self::CpuWeight => {
                 command
-                    .args(["run", "cpu-weight", "--repeats", "1", "--at-most", "1s", "--out"])
+                    .args([
+                        "run",
+                        "--yes",
+                        "cpu-weight",
+                        "--repeats",
+                        "1",
+                        "--duration",
+                        "1s",
+                        "--out",
+                    ])
                     .arg(out);
             }
             Self::CpuQuota => {
                 command
-                    .args(["run", "cpu-quota", "--repeats", "1", "--at-most", "1s", "--out"])
+                    .args([
+                        "run",
+                        "--yes",
+                        "cpu-quota",
+                        "--repeats",
+                        "1",
+                        "--duration",
+                        "1s",
+                        "--out",
+                    ])
                     .arg(out);
             }
             Self::Exec => {

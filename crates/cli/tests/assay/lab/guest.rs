@@ -17,8 +17,8 @@ use crate::running::{Running, json};
 /// they do not slow down others.
 const ON_V2: &str = r#"
 shares() { # scheduler, requests a second
-    "$assay" run io-weight --disk "null_blk:iops=$2,depth=32" --scheduler "$1" \
-        --set budget=64 --repeats 1 --at-most 6s --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
+    "$assay" run --yes io-weight --disk "null_blk:iops=$2,depth=32" --scheduler "$1" \
+        --set budget=64 --repeats 1 --duration 6s --out "/run/assay/run-$1" -o json 2>"/run/assay/$1.err" ||
         { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
 }
 part layout stat -fc %T /sys/fs/cgroup
@@ -34,23 +34,23 @@ part change sh -c 'echo x >"$0/assay-was-here"; echo x >/usr/assay-was-here
     mkdir /tmp/lower && mount -t 9p -o trans=virtio,version=9p2000.L /dev/root /tmp/lower &&
         echo x >/tmp/lower/assay-was-here; true' "$scripts"
 part delegated sh "$scripts/lab/delegated" "$assay"
-part conform "$assay" conform --json pages-come-from-their-groups-nodes pages-follow-a-changed-list \
+part conform "$assay" conform -o json pages-come-from-their-groups-nodes pages-follow-a-changed-list \
     fork-above-the-limit-fails forks-far-below-the-limit-succeed
 part host "$assay" host
 place() { # a study of placement, and its options
-    "$assay" run "$@" --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
+    "$assay" run --yes "$@" --out "/run/assay/run-$1" -o json 2>"/run/assay/$1.err" ||
         { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
 }
-part misplaced place numa-misplaced --repeats 1 --at-most 2s
+part misplaced place numa-misplaced --repeats 1 --duration 2s
 part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
-    --set "memory=first touch,interleave:0-1,bind:1" --repeats 1 --at-most 4s
+    --set "memory=first touch,interleave:0-1,bind:1" --repeats 1 --duration 4s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
-    --repeats 2 --at-most 4s
+    --repeats 2 --duration 4s
 part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
-    --repeats 1 --at-most 3s
+    --repeats 1 --duration 3s
 iocost() { # the parameters of a disk of known speed, written to the kernel for the proof
-    "$assay" tune --iocost null_blk:iops=2000,depth=32,size=64MiB --set budget=64 --for 8s \
-        --out /run/assay/run-iocost --json 2>/run/assay/iocost.err ||
+    "$assay" tune --yes --iocost null_blk:iops=2000,depth=32,size=64MiB --set budget=64 --for 8s \
+        --out /run/assay/run-iocost -o json 2>/run/assay/iocost.err ||
         { code=$?; [ $code -lt 4 ] || cat /run/assay/iocost.err; return $code; }
 }
 part iocost iocost

@@ -8,8 +8,8 @@ use super::guest::on_v2;
 /// Parts of a guest's script.
 pub(super) const SYSTEMD: &str = r#"
 if [ -x /lib/systemd/systemd ]; then
-    part systemd sh "$scripts/lab/systemd" "$assay" audit --json
-    part unit "$assay" audit --manifest /run/systemd/system/shop.service --json
+    part systemd sh "$scripts/lab/systemd" "$assay" audit -o json
+    part unit "$assay" audit --manifest /run/systemd/system/shop.service -o json
 fi
 "#;
 

@@ -18,7 +18,7 @@ valid() { # a command, up to three times: a machine that waits for its host itse
     return $code
 }
 blame() { # name of the part, then options and command
-    name=$1; shift; part "blame-$name" valid "$assay" blame --json "$@"
+    name=$1; shift; part "blame-$name" valid "$assay" blame -o json "$@"
 }
 beside() { # a command in a group of its own, with a state of its own: one state has one run at a time
     beside=$((${beside:-0} + 1))
@@ -51,7 +51,7 @@ reads() { set -- $(cat "/sys/block/${disk##*/}/stat"); echo $1; }
 before=$(reads)
 has_begun() { [ $(reads) -gt $((before + 100)) ]; }
 await has_begun
-part blame-disk valid "$assay" blame --json --for 5s "/${reader##*/}"
+part blame-disk valid "$assay" blame -o json --for 5s --group "/${reader##*/}"
 kill $exec; wait
 # Two groups always want CPU 0: three parts to one.
 for weight in 100 300; do
@@ -59,7 +59,7 @@ for weight in 100 300; do
         sh -c ': >/run/computes-'$weight'; while [ ! -e /run/seen ]; do :; done'
 done
 await test -e /run/computes-100; await test -e /run/computes-300
-part contended "$assay" fairness --for 20s --json
+part contended "$assay" fairness --for 20s -o json
 touch /run/seen; wait
 "#;
 

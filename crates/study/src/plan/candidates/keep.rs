@@ -1,4 +1,4 @@
-//! What `assay tune --keep` may name.
+//! What `assay tune --fix` may name.
 
 use std::collections::BTreeSet;
 
