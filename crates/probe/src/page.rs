@@ -4,14 +4,18 @@ use assay_sys::escape::page::{Page, Rows, Section, Tag, Tone};
 use assay_sys::escape::xml;
 
 use crate::limit::Limit;
+use crate::target::Target;
 use crate::{Answer, Document, Verdict};
 
 /// The answers as a page.
 #[must_use]
 pub fn page(document: &Document) -> Page {
     let count = |verdict: Verdict| format!("{} {}", document.count(verdict), verdict.words());
-    let counts =
-        [Verdict::Enforced, Verdict::NotEnforced, Verdict::NotProvable].map(count).join(", ");
+    let verdicts = [Verdict::Enforced, Verdict::NotEnforced, Verdict::NotProvable];
+    let counts = match document.answers.len() {
+        0 => "no limit is set".to_owned(),
+        _ => verdicts.map(count).join(", "),
+    };
     let mut page = Page { heading: format!("{}: {counts}", document.target), ..Page::default() };
     page.head.text(format!(
         "group {}, {} processes, Linux {}",
@@ -61,14 +65,17 @@ fn not_shown(document: &Document) -> Vec<String> {
 
 /// What proofs of these limits may cost, for `--dry-run`.
 #[must_use]
-pub fn plan(target: &str, group: &str, limits: &[Limit], is_v2: bool) -> Page {
+pub fn plan(target: &Target, limits: &[Limit], is_v2: bool) -> Page {
     let known: Vec<Limit> =
         limits.iter().copied().filter(|limit| limit.file(is_v2).is_some()).collect();
-    let mut page =
-        Page { heading: format!("{target}: what a probe may use, at most"), ..Page::default() };
+    let mut page = Page {
+        heading: format!("{}: what a probe may use, at most", target.name),
+        ..Page::default()
+    };
     page.head.text(format!(
-        "Two groups at a time beside {group}. No process of the group is signalled, frozen or moved. \
-         A limit that is not set is not probed."
+        "Two groups at a time beside {}. No process of the group is signalled, frozen or moved. \
+         A limit that is not set is not probed.",
+        target.group
     ));
     page.sections.push(Section::new("costs", "Costs", |parts| {
         parts.table(

@@ -41,12 +41,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// The limits of the group of this name and path, with a ledger in the folder and probes of the program.
+    /// The limits of a target, with a ledger in the folder and probes of the program.
     #[must_use]
     pub fn new(
         root: &Root,
         facts: HostFacts,
-        (name, group): (&str, &str),
+        target: Target,
         limits: Vec<Limit>,
         (state_dir, program): (PathBuf, PathBuf),
     ) -> Self {
@@ -54,12 +54,12 @@ impl Request {
         let owners = Owners::new(root);
         let mount = mount_of(&facts.cgroup, "cpu").map(|(mount, _)| mount).unwrap_or_default();
         // What a user says of his own containers is not what the host's runtime was asked for.
-        let bundle = match owners.owner(&mount, group) {
+        let bundle = match owners.owner(&mount, &target.group) {
             Some(Owner::Container(container)) => owners.bundle(&container.id),
             _ => None,
         };
         Self {
-            target: Target::of_group(root, &facts.cgroup, name, group),
+            target,
             facts,
             limits,
             bundle,

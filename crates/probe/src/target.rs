@@ -33,19 +33,33 @@ pub(crate) struct Place {
 
 impl Target {
     /// The group at `path` below the mount of the controller `cpu`.
-    #[must_use]
-    pub fn of_group(root: &Root, layout: &CgroupLayout, name: &str, path: &str) -> Self {
+    ///
+    /// # Errors
+    /// There is no such group, or it is the root, which has no limits.
+    pub fn of_group(
+        root: &Root,
+        layout: &CgroupLayout,
+        name: &str,
+        path: &str,
+    ) -> Result<Self, String> {
         let group = format!("/{}", path.trim_matches('/'));
-        let mount = mount_of(layout, "cpu").map(|(mount, _)| mount).unwrap_or_default();
-        let processes = processes_below(root, mount.join(group.trim_start_matches('/')));
+        let (mount, _) = mount_of(layout, "cpu")?;
+        let directory = mount.join(group.trim_start_matches('/'));
+        if group == "/" {
+            return Err("the root group has no limits".to_owned());
+        }
+        if !root.is_directory(&directory) {
+            return Err(format!("no group `{group}` of the controller `cpu`"));
+        }
+        let processes = processes_below(root, directory);
         let of_process =
             processes.iter().find_map(|pid| root.read(format!("/proc/{pid}/cgroup")).ok());
-        Self {
+        Ok(Self {
             name: name.to_owned(),
             group,
             processes: processes.len(),
             of_process: of_process.map(|text| process_groups(&text)).unwrap_or_default(),
-        }
+        })
     }
 
     /// Where the limit is, or why nowhere.

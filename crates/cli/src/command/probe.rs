@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use assay_host::gather;
-use assay_probe::{Document, Finished, Limit, Request, Verdict};
+use assay_probe::{Document, Finished, Limit, Request, Target, Verdict};
 use assay_session::{BlameTarget, Code, Error, group_of};
 use assay_sys::escape::page::Page;
 use assay_sys::kernel::signal;
@@ -63,14 +63,15 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
             "no target given\n  hint: give one of --group, --pid, --unit, --container, --pod",
         )
     })?;
-    let name = name_of(&target);
     let limits = limits(&arguments.only)?;
     let context = this_host();
     let facts = gather(&context.root).map_err(Error::host)?;
     let group = group_of(&context, &target)?;
+    let target = Target::of_group(&context.root, &facts.cgroup, &name_of(&target), &group)
+        .map_err(|why| Error::usage(format!("{why}\n  hint: assay top --controller cpu")))?;
     if arguments.dry_run {
         let is_v2 = facts.cgroup.is_on_v2("cpu");
-        show(&assay_probe::plan(&name, &group, &limits, is_v2));
+        show(&assay_probe::plan(&target, &limits, is_v2));
         return Ok(Code::Kept);
     }
     if let Some(why) = facts.root.reason() {
@@ -80,8 +81,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
     let junit = arguments.junit.as_deref().map(Destination::open).transpose()?;
     let program = std::env::current_exe()
         .map_err(|cause| Error::host(format!("cannot find this program's file: {cause}")))?;
-    let request =
-        Request::new(&context.root, facts, (&name, &group), limits, (context.state_dir, program));
+    let request = Request::new(&context.root, facts, target, limits, (context.state_dir, program));
     signal::note_interruptions();
     let finished = assay_probe::run(&request, &context.root, &mut |limit| {
         output::message(&format!("assay: trying {} on a copy", limit.controller()));
