@@ -25,11 +25,13 @@ impl Destination {
     }
 
     /// The file, or `-` for stdout.
-    pub(crate) fn open(path: &Path) -> Result<Self, assay_session::Error> {
+    pub(crate) fn open(path: &Path) -> Result<Self, assay_sys::exit::Error> {
         match path.as_os_str() == "-" {
-            true => Self::stdout().map_err(|cause| assay_session::Error::host(write_error(&cause))),
+            true => {
+                Self::stdout().map_err(|cause| assay_sys::exit::Error::host(write_error(&cause)))
+            }
             false => {
-                assay_sys::files::output(path).map(Self::new).map_err(assay_session::Error::usage)
+                assay_sys::files::output(path).map(Self::new).map_err(assay_sys::exit::Error::usage)
             }
         }
     }

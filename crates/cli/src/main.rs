@@ -13,7 +13,7 @@ mod shared_arguments;
 
 use std::process::ExitCode;
 
-use assay_session::{Code, Error};
+use assay_sys::exit::{Code, Error};
 use clap::{CommandFactory, FromArgMatches};
 
 use args::{Arguments, Command};

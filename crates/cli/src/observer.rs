@@ -5,10 +5,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use assay_session::{
-    Code, Context, CurrentSetting, Error, Findings, LiveScreen, Loaded, Observer, RunProgress,
-    RunView, SearchProgress, SharedLook, StudyChoice,
+    Context, CurrentSetting, LiveScreen, Loaded, Observer, RunProgress, RunView, SearchProgress,
+    SharedLook, StudyChoice,
 };
 use assay_study::plan::Plan;
+use assay_study::render;
+use assay_sys::exit::{Code, Error, Findings};
 
 use crate::live_terminal::LiveTerminal;
 use crate::output;
@@ -58,7 +60,7 @@ pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Error>
         }
         Err(mut error) => {
             if let Some(findings) = error.findings.take_if(|_| as_json) {
-                output::data(&findings.to_json());
+                output::data(&serde_json::json!(findings.document()).to_string());
             }
             Err(error)
         }
@@ -67,7 +69,9 @@ pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Error>
 
 fn show_findings(findings: &Findings) {
     if !findings.findings.is_empty() {
-        output::message_painted(|color| findings.render(color));
+        output::message_painted(|color| {
+            render(&findings.findings, &findings.shown_as, &findings.text, color)
+        });
     }
 }
 

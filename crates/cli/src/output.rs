@@ -5,8 +5,8 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use assay_report::{Style, ascii};
-use assay_session::Error;
 use assay_sys::escape::{painted, terminal};
+use assay_sys::exit::Error;
 
 /// Prints data to stdout. A closed pipe (`assay studies | head`) is not an error. Files and pipes get
 /// UTF-8 whatever the locale; a terminal gets what it can show. Control sequences are always escaped,

@@ -29,13 +29,11 @@ use std::path::{Path, PathBuf};
 use assay_audit::snapshot::SCHEMA;
 use assay_audit::{Audit, Class, Manifest, Snapshot, manifest};
 use assay_host::Owners;
-use assay_sys::files::{input_text, replace};
+use assay_sys::exit::{Code, Error};
+use assay_sys::files::{MOST_TEXT, input_text, replace};
 use assay_sys::kernel::Root;
 use jiff::Timestamp;
 
-use crate::code::Code;
-use crate::error::Error;
-use crate::load::MOST_TEXT;
 use systemd::Systemd;
 
 pub use contended::watch_audit;

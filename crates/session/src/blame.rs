@@ -20,11 +20,11 @@ use assay_blame::{Answer, DiskAnswer};
 use assay_host::facts::{Available, HostFacts};
 use assay_host::{Owners, gather};
 use assay_record::sample::waits::{CpuHierarchy, WaitWatch, WatchError};
+use assay_sys::exit::Error;
 use assay_sys::kernel::parse::cgroups::process_groups;
 use assay_sys::kernel::{Error as KernelError, Root, signal};
 
 use crate::context::Context;
-use crate::error::Error;
 use naming::{NamedBy, find, owner_of};
 
 pub use command::{BlamedCommand, CommandOptions, blame_command};

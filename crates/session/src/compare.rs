@@ -8,8 +8,8 @@ use std::path::Path;
 use assay_judge::compare::{Side, Terms, compare_levels, compare_runs};
 use assay_judge::verdict::RunComparison;
 use assay_record::run_folder::{Run, RunFolder};
+use assay_sys::exit::Error;
 
-use crate::error::Error;
 use crate::finish_run::{open_run, read_run};
 use crate::observer::Observer;
 

@@ -5,13 +5,11 @@ use std::path::Path;
 use assay_conform::{Case, Document, Request, Verdict};
 use assay_host::facts::HostFacts;
 use assay_host::gather;
-use assay_sys::files::input_text;
+use assay_sys::exit::{Code, Error};
+use assay_sys::files::{MOST_TEXT, input_text};
 use jiff::Timestamp;
 
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
-use crate::load::MOST_TEXT;
 
 /// A request to run these cases on this host. `patience` is the factor for windows and time limits;
 /// without it 1, or 3 in an emulated machine.

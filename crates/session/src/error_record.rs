@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use assay_judge::verdict::RunErrors;
 use assay_study::plan::Plan;
+use assay_study::render;
+use assay_sys::exit::{Code, Error, Findings};
 
-use crate::code::Code;
-use crate::error::Error;
-use crate::findings::Findings;
 use crate::observer::{CurrentSetting, Observer, RunView};
 
 /// An observer that passes everything on to another one and keeps the errors.
@@ -34,7 +33,8 @@ impl<O> ErrorRecord<O> {
             Err(error) => (error.code, error.reasons.clone()),
         };
         let findings = result.as_ref().err().and_then(|error| error.findings.as_ref());
-        let findings = findings.map(|findings| findings.render(false));
+        let findings = findings
+            .map(|findings| render(&findings.findings, &findings.shown_as, &findings.text, false));
         RunErrors {
             schema: RunErrors::SCHEMA,
             code: code as i32,

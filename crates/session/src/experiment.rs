@@ -8,9 +8,9 @@ use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, Run, RunFolder};
 use assay_run::runner::{Finished, NextRepeat, Request, Schedule};
 use assay_study::plan::{RepeatId, Trial, interleave};
+use assay_sys::exit::Error;
 
 use crate::context::Context;
-use crate::error::Error;
 use crate::load::Loaded;
 use crate::look_taker::LookTaker;
 use crate::observer::{CurrentSetting, Observer};

@@ -16,10 +16,9 @@ use assay_judge::verdict::{Judgement, Verdict};
 use assay_record::run_folder::RunFolder;
 use assay_run::runner::Request;
 use assay_study::plan::{Trial, interleave};
+use assay_sys::exit::{Code, Error};
 
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 use crate::experiment;
 use crate::load::Loaded;
 use crate::observer::Observer;
@@ -119,12 +118,12 @@ fn carry_out(
     let (arms, fresh) = rounds.into_parts();
     let judgement = judge_finished(request, &finished, observer).map_err(Error::host)?;
     if finished.interrupted.is_some() || finished.failure.is_some() {
-        return Err(Error::ended(Code::of_run(&finished, None)));
+        return Err(Error::ended(finished.code(None)));
     }
     let explanation = evaluate(&judgement, &arms, &fresh)
         .ok_or_else(|| Error::host("the unchanged trial could not be judged"))?;
     request.folder.write_json("explain.json", &explanation).map_err(Error::host)?;
-    let code = match Code::of_run(&finished, Some(Code::Kept)) {
+    let code = match finished.code(Some(Code::Kept)) {
         Code::Kept if !names_a_cause(&explanation) => Code::Undecided,
         other => other,
     };

@@ -11,9 +11,8 @@ use assay_judge::{MeasuredShares, judge_shares};
 use assay_record::run_folder::{PromiseRecord, RelationRecord};
 use assay_study::workload::amounts::parse_amounts;
 use assay_study::workload::fio::{Totals, job_names, parse_bandwidth_log, parse_totals, sum_jobs};
+use assay_sys::exit::Error;
 use assay_sys::files::input_text;
-
-use crate::error::Error;
 
 /// Files of numbers.
 #[derive(Debug, Clone)]

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Run, RunFolder, runs, unlisted_samples};
+use assay_sys::exit::Error;
 use assay_sys::files::Dir;
 
-use crate::error::Error;
 use crate::observer::Observer;
 
 /// File name of a run's report.

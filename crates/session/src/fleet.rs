@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use assay_fleet::{CopySources, Fleet, FleetFolder, cancel, collect, queue, submit, write};
 use assay_judge::verdict::{FleetJudgement, HostState, Verdict};
+use assay_sys::exit::{Code, Error};
 use assay_sys::files::{Caller, Trust, check};
 use assay_sys::kernel::signal;
 
-use crate::code::Code;
-use crate::error::Error;
 use crate::observer::Observer;
 
 pub use submit::{FleetOptions, submit_fleet};
@@ -189,6 +188,6 @@ pub fn fleet_code(judgement: &FleetJudgement) -> Code {
     match judgement.verdict {
         Verdict::Void if none => Code::Undecided,
         Verdict::Void if all_did => Code::Kept,
-        verdict => Code::from_verdict(verdict),
+        verdict => verdict.code(),
     }
 }

@@ -4,9 +4,8 @@ mod table;
 
 use assay_host::cgroup::inventory::{Entry, Filter, Inventory, Mounted, Rates};
 use assay_host::facts::CgroupLayout;
+use assay_sys::exit::Error;
 use serde::Serialize;
-
-use crate::error::Error;
 
 pub use table::{groups_text, top_groups};
 

@@ -15,14 +15,13 @@ use assay_host::{Ledger, gather};
 use assay_judge::verdict::Validity;
 use assay_judge::{Disturbances, validity};
 use assay_run::exec::{Next, Outcome, Report, Stall, Throttling, Watcher};
+use assay_sys::exit::Error;
 use assay_sys::kernel::{Error as KernelError, Root};
 use assay_sys::units::CpuSet;
 
 use crate::context::Context;
-use crate::error::Error;
 use crate::limited_command::{LimitedCommand, run_with};
 use crate::observer::Observer;
-
 use cpu_times::{Halves, Spent, Times};
 use speed::speed;
 pub use text::validity_text;

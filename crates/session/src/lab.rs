@@ -7,11 +7,11 @@ use assay_lab::{
 };
 use assay_record::run_folder::RunFolder;
 use assay_study::{DiskOverride, DiskSource};
+use assay_sys::exit::Error;
 use assay_sys::files::{Dir, Trust};
 use assay_sys::units::Bytes;
 use jiff::Timestamp;
 
-use crate::error::Error;
 use crate::load::Loaded;
 use crate::overrides::StudyChoice;
 use crate::run_words::run_words;

@@ -7,17 +7,14 @@
 mod audit;
 mod before_run;
 mod blame;
-mod code;
 mod compare;
 mod conform;
 mod context;
-mod error;
 mod error_record;
 mod experiment;
 mod explain;
 mod exporting;
 mod external_data;
-mod findings;
 mod finish_run;
 mod fleet;
 mod groups;
@@ -62,14 +59,12 @@ pub use blame::{
     BlameTarget, BlamedCommand, CommandOptions, Effect, GroupFile, HoldBy, Proof, ProveOptions,
     Proven, Turn, blame, blame_command, blame_with_disks, proof_text, prove,
 };
-pub use code::{Code, FailOn};
 pub use compare::{
     Interleaved, Sides, compare, compare_interleaved, compare_levels_of, compare_with_baseline,
     newest_run,
 };
 pub use conform::{conform_code, prepare_conform, read_conform};
 pub use context::{Context, HostRunner, Runner};
-pub use error::Error;
 pub use error_record::ErrorRecord;
 pub use explain::{ExplainOptions, Explained, cause_names, codes, explain, explain_code, is_code};
 pub use exporting::{
@@ -79,7 +74,6 @@ pub use external_data::{
     Amounts, ExternalData, ExternalFacts, ExternalFiles, ExternalGroup, Numbers, Quantity,
     judge_external, read_external,
 };
-pub use findings::Findings;
 pub use finish_run::{REPORT, judge_run, open_run, update_index};
 pub use fleet::{FleetOptions, OpenFleet, collect_fleet, fleet_code, submit_fleet};
 pub use groups::{
@@ -92,7 +86,7 @@ pub use lab::{LabStudy, guest_task, prepare_lab_study, run_lab_study, this_progr
 pub use lab_kernels::{CachedKernel, KernelName, Kernels, kernels_document, kernels_text};
 pub use limited_command::{LimitedCommand, run_limited};
 pub use live_export::LiveExport;
-pub use load::{Loaded, MOST_TEXT, load, load_regular, reload};
+pub use load::{Loaded, load, load_regular, reload};
 pub use look_taker::SharedLook;
 pub use observer::{CurrentSetting, Observer, RunView};
 pub use overrides::StudyChoice;

@@ -8,11 +8,10 @@ use assay_run::exec::{
     Failure, Fault, Leftover, Outcome, PlacementOption, Refused, Request, Setting, Unwatched,
     Watcher,
 };
+use assay_sys::exit::{Code, Error};
 use jiff::Timestamp;
 
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 use crate::observer::Observer;
 
 /// A command and its limits.

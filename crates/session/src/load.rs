@@ -4,20 +4,15 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use assay_judge::verdict::wording::count;
-use assay_study::diagnostic::{Diagnostic, Severity};
 use assay_study::{
     Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
 };
 use assay_sys::closest;
-use assay_sys::files::{input_text, regular_text};
+use assay_sys::diagnostic::{Diagnostic, Severity};
+use assay_sys::exit::{Code, Error, Findings};
+use assay_sys::files::{MOST_TEXT, input_text, regular_text};
 
-use crate::code::Code;
-use crate::error::Error;
-use crate::findings::Findings;
 use crate::overrides::StudyChoice;
-
-/// The largest size of a study, of the files it names, and of documents named by users, in bytes.
-pub const MOST_TEXT: u64 = 64 << 20;
 
 /// A checked study.
 #[derive(Debug, Clone)]

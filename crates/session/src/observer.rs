@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use assay_study::plan::Plan;
+use assay_sys::exit::Findings;
 
-use crate::findings::Findings;
 use crate::look_taker::SharedLook;
 
 /// Receives messages and provides the views of runs.

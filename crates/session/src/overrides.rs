@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use assay_record::run_folder::{StopRecord, StudyChoiceRecord};
-use assay_study::diagnostic::Diagnostic;
 use assay_study::{
     DiskOverride, Order, Scalar, Stop, Study, WarmUp, override_disk, override_scheduler,
     parse_scalar, permit_erasing, set_factors,
 };
+use assay_sys::diagnostic::Diagnostic;
 use assay_sys::units::format_duration;
 
 /// A study and its overrides.

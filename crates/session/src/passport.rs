@@ -12,12 +12,11 @@ use std::path::PathBuf;
 use assay_conform::Case;
 use assay_judge::verdict::{CaseVerdict, Passport};
 use assay_lab::{Cache, GuestSpec};
+use assay_sys::exit::{Code, Error};
 use assay_sys::files::Trust;
 use assay_sys::kernel::signal;
 
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 use assemble::{Column, assay_version, assemble};
 use columns::{Guests, run_on_host};
 use folder::{Conditions, Folder};

@@ -13,6 +13,7 @@ use assay_study::Study;
 use assay_study::plan::{
     Plan, Predictions, Refusal, Trial, plan_with, prediction_commands, required_programs,
 };
+use assay_sys::exit::{Code, Error};
 use assay_sys::files::Trust;
 use assay_sys::kernel::filesystem::free_space;
 use assay_sys::kernel::signal;
@@ -20,9 +21,7 @@ use assay_sys::units::Bytes;
 use jiff::Timestamp;
 
 use crate::before_run::{images, needs_text, replaced};
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 use crate::guest_disk::replace_loop;
 use crate::load::Loaded;
 use crate::observer::Observer;

@@ -6,12 +6,11 @@ use std::time::Duration;
 use assay_host::gather;
 use assay_record::run_folder::{Manifest, Run, RunFolder};
 use assay_run::runner::{FinishedRecording, FollowTarget, SampleRequest};
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
 use jiff::Timestamp;
 
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 use crate::finish_run::REPORT;
 use crate::observer::Observer;
 use crate::prepare::Destination;

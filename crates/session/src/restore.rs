@@ -3,10 +3,9 @@
 use assay_host::ledger::LedgerRestore;
 use assay_host::restore_all;
 use assay_sys::escape::shell_word;
+use assay_sys::exit::{Code, Error};
 
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 use crate::observer::Observer;
 
 /// Restores what killed runs left behind; the observer learns of each change. Returns whether there was

@@ -3,10 +3,9 @@
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, Run};
 use assay_run::runner::{Finished, Request, Schedule};
+use assay_sys::exit::{Code, Error};
 
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 use crate::finish_run::judge_run;
 use crate::look_taker::LookTaker;
 use crate::observer::Observer;
@@ -55,7 +54,7 @@ pub fn conclude(request: &Request, finished: &Finished, observer: &mut dyn Obser
             None
         }
     };
-    let code = Code::of_run(finished, judgement.as_ref().map(Code::from_judgement));
+    let code = finished.code(judgement.as_ref().map(Judgement::code));
     Ended { judgement, code }
 }
 

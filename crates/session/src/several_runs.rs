@@ -7,8 +7,8 @@ use assay_judge::judge_together;
 use assay_judge::verdict::wording::count;
 use assay_judge::verdict::{Judgement, Verdict};
 use assay_record::run_folder::{Manifest, Run, RunFolder, runs};
+use assay_sys::exit::Error;
 
-use crate::error::Error;
 use crate::finish_run::open_run;
 use crate::observer::Observer;
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use assay_record::run_folder::{Manifest, RunFolder};
 use assay_study::plan::{Plan, RepeatId};
+use assay_study::render;
+use assay_sys::exit::Findings;
 
-use crate::findings::Findings;
 use crate::observer::{CurrentSetting, Observer, RunView};
 
 /// An observer that collects all messages and shows no progress.
@@ -32,7 +33,7 @@ impl Observer for Transcript {
     }
 
     fn findings(&mut self, findings: &Findings) {
-        let text = findings.render(false);
+        let text = render(&findings.findings, &findings.shown_as, &findings.text, false);
         self.0.borrow_mut().extend(text.lines().map(str::to_owned));
     }
 

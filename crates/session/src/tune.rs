@@ -14,14 +14,13 @@ use assay_study::plan::{Scope, Setting, check_keep};
 use assay_study::{Bindings, Study, combinations, rewrite, shipped_file};
 use assay_sys::closest;
 use assay_sys::escape::shell_word;
-use assay_sys::files::{create_new, input_text};
+use assay_sys::exit::{Code, Error};
+use assay_sys::files::{MOST_TEXT, create_new, input_text};
 
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 use crate::experiment;
 use crate::finish_run::write_report;
-use crate::load::{Loaded, MOST_TEXT, reload};
+use crate::load::{Loaded, reload};
 use crate::observer::Observer;
 use crate::overrides::StudyChoice;
 use crate::prepare::{Destination, facts_for, plan_for};
@@ -170,7 +169,7 @@ fn conclude(
         ended_early: finished.interrupted.is_some() || finished.failure.is_some(),
     };
     let Some(tuning) = tuning(&search_run) else {
-        let code = Code::of_run(finished, None);
+        let code = finished.code(None);
         return Err(match finished.interrupted {
             Some(_) => Error::ended(code),
             None => Error { code, ..Error::host("not even the unchanged study could be run") },
@@ -178,7 +177,7 @@ fn conclude(
     };
     request.folder.write_json("tune.json", &tuning).map_err(Error::host)?;
     write_report(&request.folder, &run, &judgement).map_err(Error::host)?;
-    let code = exit_code(&tuning, Code::of_run(finished, Some(Code::Kept)));
+    let code = exit_code(&tuning, finished.code(Some(Code::Kept)));
     let setting = schedule.setting(tuning.chosen.as_deref()).cloned();
     Ok(Tuned { tuning, folder: request.folder.clone(), code, setting, origin })
 }

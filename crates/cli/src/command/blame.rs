@@ -9,9 +9,10 @@ use assay_blame::{Answer, DiskAnswer, Verdict, disk_text};
 use assay_host::facts::Available;
 use assay_run::exec::Setting;
 use assay_session::{
-    BlameTarget, BlamedCommand, Code, CommandOptions, Error, LimitedCommand, Proof, blame_command,
+    BlameTarget, BlamedCommand, CommandOptions, LimitedCommand, Proof, blame_command,
     blame_with_disks, proof_text,
 };
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::{Error as KernelError, signal};
 use clap::Args;
 use serde::Serialize;

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use assay_session::{
-    Code, Error, facts_for, plan_document, plan_for, plan_text, refuse_without_room,
-};
+use assay_session::{facts_for, plan_document, plan_for, plan_text, refuse_without_room};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::observer::{load, this_host};

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use assay_judge::verdict::Validity;
 use assay_run::exec::{Leftover, PlacementOption, Report, Setting};
-use assay_session::{Code, Error, LimitedCommand, run_judged, run_limited, validity_text};
+use assay_session::{LimitedCommand, run_judged, run_limited, validity_text};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use assay_record::run_folder::RunFolder;
 use assay_report::export::{Error as ExportError, Follower, Outcome, RunSource};
 use assay_session::{
-    Code, Error, ExportFormat, LiveExport, export_tables, export_text, follow_lines,
-    follow_metrics, write_error,
+    ExportFormat, LiveExport, export_tables, export_text, follow_lines, follow_metrics, write_error,
 };
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;
 

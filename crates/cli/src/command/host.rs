@@ -5,8 +5,9 @@ use assay_host::facts::{HostFacts, Layout, Requirement};
 use assay_host::knob::KnobFact;
 use assay_host::{gather, requirements};
 use assay_session::{
-    Code, Context, Error, KnownFact, check_knob_table, host_text, knob_check_text, known_facts,
+    Context, KnownFact, check_knob_table, host_text, knob_check_text, known_facts,
 };
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;
 

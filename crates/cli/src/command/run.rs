@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_run::runner::Request;
-use assay_session::{
-    Code, Error, ErrorRecord, RunOptions, conclude, execute, open_run, prepare, update_index,
-};
+use assay_session::{ErrorRecord, RunOptions, conclude, execute, open_run, prepare, update_index};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::command::check::check;

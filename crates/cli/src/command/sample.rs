@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use assay_record::run_folder::{Run, RunFolder};
 use assay_run::runner::FollowTarget;
-use assay_session::{Code, Error, RecordingOptions, record, update_index};
+use assay_session::{RecordingOptions, record, update_index};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::observer::{Terminal, this_host};

@@ -1,7 +1,7 @@
 //! `assay studies`
 
-use assay_session::{Code, Error};
 use assay_study::{parse, shipped, shipped_file};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;
 

@@ -9,6 +9,7 @@ use assay_host::facts::Available;
 use assay_host::groups_and_cpus;
 use assay_host::knob::WeightMode;
 use assay_record::sample::waits::CpuHierarchy;
+use assay_sys::exit::Error;
 use assay_sys::kernel::{Error as KernelError, Root, clock, signal};
 
 use super::contended_disks::{DiskPart, changes};
@@ -16,7 +17,6 @@ use super::limits::Limits;
 use super::protections::Protections;
 use super::take_snapshot;
 use super::usage::Usage;
-use crate::error::Error;
 
 /// Between two looks at limits: each reads files, and the kernel sums up those of all CPUs for some of them.
 const LIMITS_EVERY: Duration = Duration::from_secs(5);

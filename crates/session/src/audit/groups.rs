@@ -10,6 +10,7 @@ use assay_host::cgroup::inventory::{Mounted, mounted};
 use assay_host::facts::Available;
 use assay_host::facts::owner::Claimant;
 use assay_host::knob::is_of_new_group;
+use assay_sys::exit::Error;
 use assay_sys::kernel::Root;
 use assay_sys::kernel::parse::mountinfo::Mount;
 
@@ -17,7 +18,6 @@ use super::open_files;
 use super::read::present;
 use super::reading_order::{Next, ReadingOrder};
 use super::threads::Tasks;
-use crate::error::Error;
 
 /// Longer paths no system call takes (PATH_MAX).
 const LONGEST_PATH: usize = 4096;

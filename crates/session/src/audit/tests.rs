@@ -191,7 +191,7 @@ fn groups_of_one_claimant_hide_none_of_another_however_many_there_are() {
 fn without_control_groups_there_is_nothing_to_audit() {
     let empty = tempfile::tempdir().unwrap();
     let error = take_snapshot(&Root::at(empty.path())).unwrap_err();
-    assert_eq!(error.code, crate::code::Code::Host);
+    assert_eq!(error.code, assay_sys::exit::Code::Host);
 }
 
 /// A tree with a table of mounts and files, by path.

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use assay_audit::{Audit, audit};
 use assay_report::export::{LatestAudit, WatchCounts, textfile};
+use assay_sys::exit::Error;
 use assay_sys::files::replace;
 use assay_sys::kernel::{Root, clock};
 use jiff::Timestamp;
 
 use super::take_snapshot;
-use crate::error::Error;
 
 /// A watch writes its file at most so often: each time waits for the disk.
 const PERIOD: Duration = Duration::from_secs(5);

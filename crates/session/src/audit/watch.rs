@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use assay_audit::Change;
 use assay_host::facts::Available;
 use assay_report::export::WatchCounts;
+use assay_sys::exit::Error;
 use assay_sys::kernel::{Root, clock, open_files, signal};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -14,7 +15,6 @@ use super::groups;
 use super::textfile::{Textfile, now_s};
 use super::watched::{Place, Watched};
 use super::writes::{Batch, Writer, Writes};
-use crate::error::Error;
 
 /// A signal may arrive just before a wait and would then not interrupt it.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);

@@ -7,6 +7,7 @@ use assay_blame::Answer;
 use assay_host::{Ledger, gather};
 use assay_record::sample::waits::{CpuHierarchy, WaitWatch};
 use assay_run::exec::{Failure, Next, Outcome, Request, Watcher, exec_watched};
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::Error as KernelError;
 
 use super::experiment::Experiment;
@@ -14,9 +15,7 @@ use super::lever::{Lever, Place, Waiting};
 use super::proof::Proof;
 use super::prove::ProveOptions;
 use super::{explain as explain_refusal, one_answer};
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 
 /// How a command is watched.
 #[derive(Debug, Clone, Default)]

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use assay_host::facts::{Hierarchy as Mounted, HostFacts};
 use assay_record::sample::waits::CpuHierarchy;
+use assay_sys::exit::Error;
 use assay_sys::kernel::{Root, process};
 use serde::{Deserialize, Serialize};
 
 use super::members::{group_of, members};
 use super::naming::{NamedBy, find};
-use crate::error::Error;
 
 /// The culprit that is the target's own quota.
 const OWN_QUOTA: &str = "own_quota";

@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use assay_host::Owners;
 use assay_host::facts::owner::Owner;
 use assay_record::sample::waits::CpuHierarchy;
+use assay_sys::exit::Error;
 use assay_sys::kernel::Root;
-
-use crate::error::Error;
 
 /// What a group is named by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

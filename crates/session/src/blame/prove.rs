@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use assay_blame::Answer;
 use assay_host::{Ledger, Owners};
+use assay_sys::exit::Error;
 use assay_sys::kernel::{Error as KernelError, process, signal};
 use jiff::Timestamp;
 
@@ -15,7 +16,6 @@ use super::{
     BlameTarget, LOOK, Watched, attach, group_of_process, host, is_there, resolve, watch_for,
 };
 use crate::context::Context;
-use crate::error::Error;
 
 /// How a culprit is proven.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,10 @@ use std::time::Duration;
 use assay_judge::compare::Terms;
 use assay_judge::verdict::RunComparison;
 use assay_study::Order;
+use assay_sys::exit::{Code, Error};
 
 use super::{compare_levels_of, usage};
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 use crate::finish_run::update_index;
 use crate::load::load;
 use crate::observer::Observer;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use assay_record::run_folder::{RunFolder, summaries};
+use assay_sys::exit::Error;
 use assay_sys::files::Dir;
 
 use super::usage;
-use crate::error::Error;
 
 /// The newest run in a folder of runs other than the baseline, open.
 ///

@@ -9,10 +9,10 @@ use assay_judge::verdict::{ProofState, Verdict};
 use assay_judge::{CauseEntry, FoundBy, catalogue, cause_entry};
 use assay_study::plan::{Plan, Trial};
 use assay_study::{Intervention, Study};
+use assay_sys::exit::Error;
 
 use super::ExplainOptions;
 use super::target::Target;
-use crate::error::Error;
 use crate::prepare::only_trial;
 
 /// Default length of a repeat: enough to measure errors that matter.

@@ -5,8 +5,8 @@ use assay_judge::{Cap, group_caps};
 use assay_record::run_folder::{Manifest, RepeatRecord, TrialRecord};
 use assay_stats::rule::FEWEST;
 use assay_study::{Bindings, Scalar, Study, set_factors};
+use assay_sys::exit::Error;
 
-use crate::error::Error;
 use crate::load::reload;
 use crate::overrides::StudyChoice;
 

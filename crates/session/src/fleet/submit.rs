@@ -8,12 +8,12 @@ use assay_fleet::{
     usable_nodes,
 };
 use assay_lab::Argument;
+use assay_sys::exit::Error;
 use assay_sys::files::Trust;
 use jiff::Timestamp;
 
 use super::OpenFleet;
 use crate::context::Context;
-use crate::error::Error;
 use crate::load::Loaded;
 use crate::observer::Observer;
 use crate::overrides::StudyChoice;

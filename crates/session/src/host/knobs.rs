@@ -6,10 +6,9 @@ use assay_host::cgroup::KnobTableCheck;
 use assay_host::facts::{Available, HostFacts};
 use assay_host::knob::{Evidence, KnobFact, Version};
 use assay_host::{Ledger, kernel};
+use assay_sys::exit::{Code, Error};
 
-use crate::code::Code;
 use crate::context::Context;
-use crate::error::Error;
 
 /// The column at which names begin.
 const INDENT: usize = 18;

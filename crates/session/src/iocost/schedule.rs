@@ -12,9 +12,9 @@ use assay_record::run_folder::{Manifest, RepeatRecord, WorkloadResult};
 use assay_run::runner::{NextRepeat, Schedule};
 use assay_study::plan::{Plan, Trial};
 use assay_study::{DiskOverride, Scalar, Study, override_disk, parse, permit_erasing};
+use assay_sys::exit::Error;
 use assay_sys::kernel::Root;
 
-use crate::error::Error;
 use crate::experiment::Trials;
 use crate::prepare::only_trial;
 

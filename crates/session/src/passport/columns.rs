@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use assay_conform::{Case, CaseRecord, progress};
 use assay_host::gather;
 use assay_lab::{Argument, Cache, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
+use assay_sys::exit::Error;
 use assay_sys::kernel::signal;
 
 use super::results::{DocumentStream, KernelResults, begin_again, case_name, parts};
 use super::{Outcome, Say};
 use crate::conform::prepare_conform;
 use crate::context::Context;
-use crate::error::Error;
 use crate::lab::this_program_in_guest;
 
 /// Runs the cases that have no result yet, part by part.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use assay_sys::exit::Error;
 use assay_sys::files::{Caller, Dir, Trust, check};
 use assay_sys::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::assemble::PassportKernelName;
 use super::results::{KernelResults, begin_again};
-use crate::error::Error;
 
 /// What was asked, `request.json`: results of other guests are not mixed with these.
 const REQUEST: &str = "request.json";

@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 
 use assay_conform::{Case, CaseRecord, Document, SCHEMA, Verdict};
+use assay_sys::exit::Error;
 use assay_sys::files::Dir;
 use serde::{Deserialize, Serialize};
-
-use crate::error::Error;
 
 /// Limits: a document of all cases has 150 kB, and the longest line some hundred bytes.
 const MAX_DOCUMENT: usize = 4 << 20;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use assay_audit::contention::Contention;
 use assay_audit::{Audit, Snapshot};
-use assay_session::{Code, Error, audit_code, watch_audit};
+use assay_session::{audit_code, watch_audit};
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::{Root, signal};
 use serde::Serialize;
 

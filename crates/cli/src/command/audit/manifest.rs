@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use assay_audit::{Place, Snapshot, fulfilment, told_page};
-use assay_session::{Error, read_manifest};
+use assay_session::read_manifest;
+use assay_sys::exit::Error;
 use clap::Args;
 
 use crate::output;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use assay_audit::{change, counts};
 use assay_host::facts::Available;
 use assay_session::{
-    Error, WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
+    WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
 };
+use assay_sys::exit::Error;
 use assay_sys::kernel::{Root, signal};
 use clap::Args;
 use serde::Serialize;

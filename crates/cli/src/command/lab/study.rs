@@ -4,9 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use assay_lab::Cache;
-use assay_session::{
-    Code, Error, StudyChoice, guest_task, open_run, prepare_lab_study, run_lab_study,
-};
+use assay_session::{StudyChoice, guest_task, open_run, prepare_lab_study, run_lab_study};
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
 
 use super::{LabRunArguments, Terminal, code};

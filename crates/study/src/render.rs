@@ -2,9 +2,7 @@
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
-
-use crate::diagnostic::location::clamp;
-use crate::diagnostic::model::{Diagnostic, Label, Severity};
+use assay_sys::diagnostic::{Diagnostic, Label, Severity, clamp};
 
 /// The width of the layout. Fixed, so that the text is the same in a terminal, in a log and in a
 /// test.

@@ -1,14 +1,10 @@
 //! Diagnostics about anything that a user has written: code, severity, location, what was expected,
-//! and what to write instead. Rendered as text for people and as JSON for editors.
-//!
-//! Nothing is printed here: rendering returns a `String`.
+//! and what to write instead.
 
 mod json;
 mod location;
 mod model;
-mod text;
 
 pub use json::{Diagnostics, Located, LocatedLabel, document};
-pub use location::Position;
+pub use location::{Position, clamp};
 pub use model::{Diagnostic, Label, Severity};
-pub use text::render;

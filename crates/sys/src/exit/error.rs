@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::code::Code;
-use crate::findings::Findings;
+use super::{Code, Findings};
 
 /// A failure: its reasons, what to read before and after them, and its exit code.
 #[derive(Debug)]
@@ -54,16 +53,3 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// An output whose reader has closed it is not a failure, but ends the command.
-impl From<assay_report::export::Error> for Error {
-    fn from(error: assay_report::export::Error) -> Self {
-        match error {
-            assay_report::export::Error::ReaderClosed => Self::ended(Code::Kept),
-            assay_report::export::Error::Run(_) | assay_report::export::Error::NotApplicable(_) => {
-                Self::usage(error)
-            }
-            assay_report::export::Error::Write(..) => Self::host(error),
-        }
-    }
-}

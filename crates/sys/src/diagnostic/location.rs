@@ -17,7 +17,8 @@ pub struct Position {
 
 /// Restricts the range to the text and moves its ends to character boundaries. A parser may point
 /// past the end of a truncated text.
-pub(crate) fn clamp(span: &Range<usize>, source: &str) -> Range<usize> {
+#[must_use]
+pub fn clamp(span: &Range<usize>, source: &str) -> Range<usize> {
     let start = floor_boundary(source, span.start);
     let end = floor_boundary(source, span.end).max(start);
     start..end
