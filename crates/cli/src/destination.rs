@@ -4,9 +4,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use assay_session::write_error;
 use assay_sys::files::{Error, Output};
 
+use crate::exporting::write_error;
 use crate::output::for_terminal;
 
 /// A file or pipe, which gets every byte unchanged, or a terminal, which gets whole lines with control

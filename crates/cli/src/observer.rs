@@ -4,10 +4,12 @@ use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
-use assay_session::{
-    Context, CurrentSetting, LiveScreen, Loaded, Observer, RunProgress, RunView, SearchProgress,
-    SharedLook, StudyChoice,
-};
+use assay_run::context::Context;
+use assay_run::load::Loaded;
+use assay_run::look_taker::SharedLook;
+use assay_run::observer::{CurrentSetting, Observer, RunView};
+use assay_run::overrides::StudyChoice;
+use assay_run::progress::{LiveScreen, RunProgress, SearchProgress};
 use assay_study::plan::Plan;
 use assay_study::render;
 use assay_sys::exit::{Code, Error, Findings};
@@ -53,7 +55,7 @@ pub(crate) fn this_host() -> Context {
 
 /// Loads the chosen study and shows what was found in it; mistakes with `as_json` on stdout.
 pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Error> {
-    match assay_session::load(choice) {
+    match assay_run::load::load(choice) {
         Ok(loaded) => {
             show_findings(&loaded.findings);
             Ok(loaded)

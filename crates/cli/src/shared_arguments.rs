@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_session::{Destination, StudyChoice};
+use assay_run::overrides::StudyChoice;
+use assay_run::prepare::Destination;
 use assay_study::{DiskOverride, Stop};
 use assay_sys::files::Trust;
 use clap::Args;

@@ -14,16 +14,16 @@ use assay_cause::{Arm, Explanation, Finding, Fresh, Question};
 use assay_judge::verdict::wording::count;
 use assay_judge::verdict::{Judgement, Verdict};
 use assay_record::run_folder::RunFolder;
+use assay_run::context::Context;
+use assay_run::execute::{execute_schedule, judge_finished};
+use assay_run::load::Loaded;
+use assay_run::observer::Observer;
+use assay_run::prepare::{Destination, facts_for, new_request, plan_for};
 use assay_run::runner::Request;
 use assay_study::plan::{Trial, interleave};
 use assay_sys::exit::{Code, Error};
 
-use crate::context::Context;
 use crate::experiment;
-use crate::load::Loaded;
-use crate::observer::Observer;
-use crate::prepare::{Destination, facts_for, new_request, plan_for};
-use crate::run::{execute_schedule, judge_finished};
 pub use code::{cause_names, codes, explain_code, is_code};
 use rounds::{Length, Rounds};
 use target::Target;
@@ -165,7 +165,7 @@ mod tests {
     use assay_sys::files::Trust;
 
     use super::*;
-    use crate::replay_tests::{as_recorded_now, context, fault};
+    use crate::replay::{as_recorded_now, context, fault};
     use crate::transcript::Transcript;
 
     fn options(out: &Path, only: &[&str]) -> ExplainOptions {

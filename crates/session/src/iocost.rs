@@ -10,17 +10,17 @@ use assay_cause::iocost::{
 };
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, RunFolder};
+use assay_run::context::Context;
+use assay_run::execute::judge_finished;
+use assay_run::load::{Loaded, load};
+use assay_run::observer::Observer;
+use assay_run::overrides::StudyChoice;
+use assay_run::prepare::{Destination, facts_for, plan_for};
 use assay_run::runner::{Finished, Request};
 use assay_study::{DiskOverride, Study, override_disk, override_scheduler, permit_erasing};
 use assay_sys::exit::{Code, Error};
 
-use crate::context::Context;
 use crate::experiment;
-use crate::load::{Loaded, load};
-use crate::observer::Observer;
-use crate::overrides::StudyChoice;
-use crate::prepare::{Destination, facts_for, plan_for};
-use crate::run::judge_finished;
 use schedule::{IoCostSchedule, LoadFactory, Measured, ProofPlan};
 
 /// Starts of the proof: fewer decide nothing.

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use assay_conform::request::{conform_code, prepare_conform, read_conform};
 use assay_conform::{Case, CaseRecord, Finished};
-use assay_session::{conform_code, prepare_conform, read_conform};
 use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
 use clap::Args;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_host::cgroup::inventory::{Filter, rates, take};
 use assay_host::gather;
-use assay_session::{GroupOrder, check_groups, groups_document, groups_text};
+use assay_live::groups::{GroupOrder, check_groups, groups_document, groups_text};
 use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::Root;
 use clap::Args;

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, RunFolder};
-use assay_session::{earlier_runs, has_promises, judge_run, judge_runs, open_run, update_index};
+use assay_run::finish_run::{judge_run, open_run, update_index};
+use assay_run::recording::has_promises;
+use assay_run::several_runs::{earlier_runs, judge_runs};
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_session::{REPORT, judge_run, open_run, update_index, write_recording};
+use assay_run::finish_run::{REPORT, judge_run, open_run, update_index};
+use assay_run::recording::write_recording;
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;

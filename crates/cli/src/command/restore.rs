@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use assay_host::set_aside;
-use assay_session::restore;
+use assay_run::restore::restore;
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;

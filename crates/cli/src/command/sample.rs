@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_record::run_folder::{Run, RunFolder};
+use assay_run::finish_run::update_index;
+use assay_run::recording::{RecordingOptions, record};
 use assay_run::runner::FollowTarget;
-use assay_session::{RecordingOptions, record, update_index};
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 

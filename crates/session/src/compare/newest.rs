@@ -37,7 +37,7 @@ pub fn newest_run(runs: &Path, baseline: &Path) -> Result<RunFolder, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay_tests::as_recorded_now;
+    use crate::replay::as_recorded_now;
 
     #[test]
     fn the_baseline_itself_is_not_the_newest_run() {

@@ -6,7 +6,7 @@ use assay_sys::files::Trust;
 use assay_test_support::hosts::host;
 
 use super::*;
-use crate::replay_tests::{context, fault};
+use crate::replay::{context, fault};
 use crate::transcript::Transcript;
 
 fn options(out: &std::path::Path, disk: &str) -> IoCostOptions {

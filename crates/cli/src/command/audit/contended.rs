@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use assay_audit::contention::Contention;
+use assay_audit::collect::audit_code;
 use assay_audit::{Audit, Snapshot};
-use assay_session::{audit_code, watch_audit};
+use assay_live::collect::watch_audit;
+use assay_live::fairness::Contention;
 use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::{Root, signal};
 use serde::Serialize;
@@ -31,7 +32,7 @@ pub(super) fn run(
     let contended = watch_audit(&Root::real(), settings, length)?;
     let page = |all| {
         let mut page = assay_audit::audit_page(audit, all);
-        page.sections.extend(assay_audit::contention::sections(&contended, all));
+        page.sections.extend(assay_live::fairness::sections(&contended, all));
         page
     };
     if arguments.json {

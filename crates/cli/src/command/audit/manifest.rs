@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_audit::collect::read_manifest;
 use assay_audit::{Place, Snapshot, fulfilment, told_page};
-use assay_session::read_manifest;
 use assay_sys::exit::Error;
 use clap::Args;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use assay_session::{HoldBy, ProveOptions};
+use assay_blame::collect::{HoldBy, ProveOptions};
 use clap::{Args, ValueEnum};
 
 use crate::parsers::duration_in;

@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::path::PathBuf;
 
 use assay_judge::verdict::Judgement;
-use assay_session::{ExternalFiles, Numbers, Quantity, judge_external, read_external};
+use assay_run::external_data::{ExternalFiles, Numbers, Quantity, judge_external, read_external};
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 
