@@ -4,6 +4,7 @@
 //! the table find settings that have no effect, mean something else or are weakened; [`audit`] applies them
 //! all. Nothing here performs I/O.
 
+pub mod collect;
 mod conversion;
 mod disks;
 mod document;
@@ -22,14 +23,14 @@ mod protection;
 mod reference;
 mod rule;
 mod rules;
+mod running_kernel;
 mod settings;
 pub mod snapshot;
+mod textfile;
 mod tree;
 mod watched;
 mod worth;
 mod yaml;
-
-pub mod contention;
 
 #[cfg(test)]
 mod tests;
@@ -54,6 +55,7 @@ pub use protection::{Child, Parent, effective};
 pub use reference::reference;
 pub use rule::Rule;
 pub use rules::{CPU_TIME, all, find};
+pub use running_kernel::{KnownFact, known_facts, known_lines};
 pub use settings::{AMOUNTS, HOST_FILES, WATCHED, host_settings};
 pub use snapshot::Snapshot;
 pub use watched::{

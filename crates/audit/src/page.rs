@@ -6,7 +6,6 @@ use assay_host::facts::Available;
 use assay_host::facts::owner::Owner;
 use assay_sys::escape::page::{Page, Parts, Rows, Section, Table};
 
-use crate::contention::{Contention, sections};
 use crate::document::Audit;
 use crate::drift::{Change, Drift};
 use crate::effective::{Effective, Limit, MACHINE};
@@ -51,11 +50,10 @@ fn known(of: &Available<String>) -> String {
 
 /// What groups got while they contended, as text or page.
 #[must_use]
-pub fn fairness_page(audit: &Audit, found: &Contention, all: bool) -> Page {
+pub fn fairness_page(audit: &Audit, sections: Vec<Section>) -> Page {
     let about = format!("Linux {}, {}", known(&audit.kernel), audit.hierarchies.join(" "));
     let question =
         "What its control groups got while they contended, compared with their settings.";
-    let sections = sections(found, all);
     page("assay fairness", &audit.host, &audit.taken_at, question, &about, sections)
 }
 

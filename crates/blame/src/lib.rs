@@ -2,9 +2,11 @@
 //!
 //! Whenever a thread of the group could run and did not, its time is charged to what its CPU did then. The
 //! sum is held against what the kernel itself counted (`run_delay`, Documentation/scheduler/sched-stats.rst);
-//! if they differ by more than [`TOLERANCE`], the answer is void. Pure: no I/O.
+//! if they differ by more than [`TOLERANCE`], the answer is void. [`watch`] attaches the programs, [`collect`] does what
+//! the command asks; all else is pure.
 
 mod answer;
+pub mod collect;
 mod counted;
 mod culprit;
 mod disk;
@@ -12,6 +14,7 @@ mod evidence;
 mod longest;
 mod text;
 mod waits;
+pub mod watch;
 
 pub use answer::{Answer, Cost, CpuPart, Events, Part, SCHEMA, TOLERANCE, Verdict};
 pub use counted::{Counted, CountedCpu, LongWait, Memory, Segment, Shape, Target};

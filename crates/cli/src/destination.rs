@@ -4,9 +4,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use assay_session::write_error;
 use assay_sys::files::{Error, Output};
 
+use crate::exporting::write_error;
 use crate::output::for_terminal;
 
 /// A file or pipe, which gets every byte unchanged, or a terminal, which gets whole lines with control
@@ -25,11 +25,13 @@ impl Destination {
     }
 
     /// The file, or `-` for stdout.
-    pub(crate) fn open(path: &Path) -> Result<Self, assay_session::Error> {
+    pub(crate) fn open(path: &Path) -> Result<Self, assay_sys::exit::Error> {
         match path.as_os_str() == "-" {
-            true => Self::stdout().map_err(|cause| assay_session::Error::host(write_error(&cause))),
+            true => {
+                Self::stdout().map_err(|cause| assay_sys::exit::Error::host(write_error(&cause)))
+            }
             false => {
-                assay_sys::files::output(path).map(Self::new).map_err(assay_session::Error::usage)
+                assay_sys::files::output(path).map(Self::new).map_err(assay_sys::exit::Error::usage)
             }
         }
     }

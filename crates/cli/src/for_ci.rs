@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use assay_judge::FailOn;
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::Manifest;
-use assay_session::{Code, Error, FailOn};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::destination::Destination;

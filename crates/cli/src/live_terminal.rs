@@ -3,7 +3,7 @@
 mod frame;
 
 use assay_report::Style;
-use assay_session::LiveScreen;
+use assay_run::progress::LiveScreen;
 
 use crate::output;
 use frame::Frame;

@@ -4,7 +4,9 @@ mod args;
 mod command;
 mod destination;
 mod examples;
+mod exporting;
 mod for_ci;
+mod live_export;
 mod live_terminal;
 mod observer;
 mod output;
@@ -13,7 +15,7 @@ mod shared_arguments;
 
 use std::process::ExitCode;
 
-use assay_session::{Code, Error};
+use assay_sys::exit::{Code, Error};
 use clap::{CommandFactory, FromArgMatches};
 
 use args::{Arguments, Command, grouped};

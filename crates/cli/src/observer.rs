@@ -4,11 +4,15 @@ use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
-use assay_session::{
-    Code, Context, CurrentSetting, Error, Findings, LiveScreen, Loaded, Observer, RunProgress,
-    RunView, SearchProgress, SharedLook, StudyChoice,
-};
+use assay_run::context::Context;
+use assay_run::load::Loaded;
+use assay_run::look_taker::SharedLook;
+use assay_run::observer::{CurrentSetting, Observer, RunView};
+use assay_run::overrides::StudyChoice;
+use assay_run::progress::{LiveScreen, RunProgress, SearchProgress};
 use assay_study::plan::Plan;
+use assay_study::render;
+use assay_sys::exit::{Code, Error, Findings};
 
 use crate::live_terminal::LiveTerminal;
 use crate::output;
@@ -51,14 +55,14 @@ pub(crate) fn this_host() -> Context {
 
 /// Loads the chosen study and shows what was found in it; mistakes with `as_json` on stdout.
 pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Error> {
-    match assay_session::load(choice) {
+    match assay_run::load::load(choice) {
         Ok(loaded) => {
             show_findings(&loaded.findings);
             Ok(loaded)
         }
         Err(mut error) => {
             if let Some(findings) = error.findings.take_if(|_| as_json) {
-                output::data(&findings.to_json());
+                output::data(&serde_json::json!(findings.document()).to_string());
             }
             Err(error)
         }
@@ -67,7 +71,9 @@ pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Error>
 
 fn show_findings(findings: &Findings) {
     if !findings.findings.is_empty() {
-        output::urgent_painted(|color| findings.render(color));
+        output::urgent_painted(|color| {
+            render(&findings.findings, &findings.shown_as, &findings.text, color)
+        });
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use assay_judge::verdict::RunErrors;
 use assay_report::{Style, ascii};
-use assay_session::Error;
 use assay_sys::escape::{painted, terminal};
+use assay_sys::exit::Error;
 use clap::Args;
 
 use crate::parsers::one_of;

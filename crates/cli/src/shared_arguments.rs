@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_session::{BlameTarget, Destination, Error, StudyChoice};
+use assay_blame::collect::BlameTarget;
+use assay_run::overrides::StudyChoice;
+use assay_run::prepare::Destination;
 use assay_study::{DiskOverride, Stop};
+use assay_sys::exit::Error;
 use assay_sys::files::Trust;
 use clap::Args;
 

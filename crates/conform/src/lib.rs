@@ -13,6 +13,8 @@ mod fixture;
 mod ktap;
 mod merge;
 mod outcome;
+pub mod passport;
+pub mod request;
 mod run;
 mod running;
 mod table;

@@ -13,6 +13,7 @@ mod collect;
 mod conclude;
 mod error;
 mod folder;
+pub mod job;
 mod limit;
 mod merge;
 mod nodes;

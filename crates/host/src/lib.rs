@@ -11,6 +11,7 @@ mod freezer;
 mod owners;
 mod poll_until;
 mod preflight;
+mod watcher;
 
 pub mod ledger;
 pub mod scratch;
@@ -25,3 +26,4 @@ pub use freezer::{describe_survivor, is_frozen};
 pub use ledger::{ChangeReport, Ledger, Unfinished, restore_all, set_aside, state_dir, unfinished};
 pub use owners::Owners;
 pub use preflight::requirements;
+pub use watcher::{Next, Watcher};

@@ -13,6 +13,7 @@ mod by_starts;
 mod cause_docs;
 mod causes;
 mod checks;
+mod code;
 mod cpus;
 mod cross_trial;
 mod decide;
@@ -44,9 +45,10 @@ mod workload_metrics;
 pub mod compare;
 pub mod verdict;
 
-use crate::verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict};
 use assay_record::run_folder::{Manifest, Table};
 use assay_stats::rule::part_of_together;
+
+use crate::verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict};
 use cross_trial::TrialInput;
 use trial_value::TrialValues;
 
@@ -55,6 +57,7 @@ pub use causes::{
     CauseEntry, Expect, FoundBy, PredictedEffect, SAME_ERROR, catalogue, may_follow_from_others,
 };
 pub use checks::{Disturbances, OnOneCpu, validity};
+pub use code::FailOn;
 
 pub use laws::{BFQ_SLICE_S, Cap, TICK_S, group_caps};
 pub use shares::{MeasuredShares, judge_shares};

@@ -5,17 +5,13 @@
 
 mod activity;
 mod first_io;
-mod group_tree;
 mod nodes;
 mod process_tracker;
 pub mod registry;
-pub mod requests;
 mod sampler;
 mod sampler_affinity;
 mod source;
 mod target;
-pub mod waits;
-mod watch_error;
 
 pub use first_io::{FirstIo, IoCounter};
 pub use sampler::{Outcome, Sampler};

@@ -23,10 +23,10 @@ mod rows;
 mod samples;
 mod source;
 mod tables;
-mod textfile;
 
 pub use columns::{Shape, ShapeColumn, TABLES, page};
 pub use error::Error;
+pub use families::Families;
 pub use fio::fio;
 pub use follow::Follower;
 pub use index::{update_index, update_own_index};
@@ -34,4 +34,3 @@ pub use junit::junit;
 pub use openmetrics::{Live, openmetrics};
 pub use source::RunSource;
 pub use tables::{Format, Outcome, export, json_lines};
-pub use textfile::{LatestAudit, WatchCounts, textfile};

@@ -24,4 +24,4 @@ pub use request::{Leftover, PlacementOption, Request, Setting, parse_placement};
 pub use run::{Failure, Outcome, exec, exec_watched};
 pub use text::text;
 pub use usage::{DeviceIo, Io, Peak, ResourceUsage, Stall, Throttling};
-pub use watcher::{Next, Unwatched, Watcher};
+pub use watcher::Unwatched;

@@ -8,10 +8,9 @@ use std::path::Path;
 use assay_judge::compare::{Side, Terms, compare_levels, compare_runs};
 use assay_judge::verdict::RunComparison;
 use assay_record::run_folder::{Run, RunFolder};
-
-use crate::error::Error;
-use crate::finish_run::{open_run, read_run};
-use crate::observer::Observer;
+use assay_run::finish_run::{open_run, read_run};
+use assay_run::observer::Observer;
+use assay_sys::exit::Error;
 
 pub use interleaved::{Interleaved, Sides, compare_interleaved};
 pub use newest::newest_run;

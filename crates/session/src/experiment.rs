@@ -6,15 +6,14 @@ use std::time::Duration;
 use assay_host::facts::HostFacts;
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, Run, RunFolder};
+use assay_run::context::Context;
+use assay_run::load::Loaded;
+use assay_run::look_taker::LookTaker;
+use assay_run::observer::{CurrentSetting, Observer};
+use assay_run::prepare::{Destination, new_request};
 use assay_run::runner::{Finished, NextRepeat, Request, Schedule};
 use assay_study::plan::{RepeatId, Trial, interleave};
-
-use crate::context::Context;
-use crate::error::Error;
-use crate::load::Loaded;
-use crate::look_taker::LookTaker;
-use crate::observer::{CurrentSetting, Observer};
-use crate::prepare::{Destination, new_request};
+use assay_sys::exit::Error;
 
 /// The trials so far, in the order of the manifest.
 pub(crate) struct Trials {

@@ -14,17 +14,16 @@ use assay_cause::{Arm, Explanation, Finding, Fresh, Question};
 use assay_judge::verdict::wording::count;
 use assay_judge::verdict::{Judgement, Verdict};
 use assay_record::run_folder::RunFolder;
+use assay_run::context::Context;
+use assay_run::execute::{execute_schedule, judge_finished};
+use assay_run::load::Loaded;
+use assay_run::observer::Observer;
+use assay_run::prepare::{Destination, facts_for, new_request, plan_for};
 use assay_run::runner::Request;
 use assay_study::plan::{Trial, interleave};
+use assay_sys::exit::{Code, Error};
 
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::Error;
 use crate::experiment;
-use crate::load::Loaded;
-use crate::observer::Observer;
-use crate::prepare::{Destination, facts_for, new_request, plan_for};
-use crate::run::{execute_schedule, judge_finished};
 pub use code::{cause_names, codes, explain_code, is_code};
 use rounds::{Length, Rounds};
 use target::Target;
@@ -119,12 +118,12 @@ fn carry_out(
     let (arms, fresh) = rounds.into_parts();
     let judgement = judge_finished(request, &finished, observer).map_err(Error::host)?;
     if finished.interrupted.is_some() || finished.failure.is_some() {
-        return Err(Error::ended(Code::of_run(&finished, None)));
+        return Err(Error::ended(finished.code(None)));
     }
     let explanation = evaluate(&judgement, &arms, &fresh)
         .ok_or_else(|| Error::host("the unchanged trial could not be judged"))?;
     request.folder.write_json("explain.json", &explanation).map_err(Error::host)?;
-    let code = match Code::of_run(&finished, Some(Code::Kept)) {
+    let code = match finished.code(Some(Code::Kept)) {
         Code::Kept if !names_a_cause(&explanation) => Code::Undecided,
         other => other,
     };
@@ -166,7 +165,7 @@ mod tests {
     use assay_sys::files::Trust;
 
     use super::*;
-    use crate::replay_tests::{as_recorded_now, context, fault};
+    use crate::replay::{as_recorded_now, context, fault};
     use crate::transcript::Transcript;
 
     fn options(out: &Path, only: &[&str]) -> ExplainOptions {

@@ -8,20 +8,19 @@ use assay_cause::iocost::{
     IoCost, Load, Proof, READS, WRITES, hwdb, model_line, model_words, percentile, qos_line,
     qos_words,
 };
+use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, RunFolder};
+use assay_run::context::Context;
+use assay_run::execute::judge_finished;
+use assay_run::load::{Loaded, load};
+use assay_run::observer::Observer;
+use assay_run::overrides::StudyChoice;
+use assay_run::prepare::{Destination, facts_for, plan_for};
 use assay_run::runner::{Finished, Request};
 use assay_study::{DiskOverride, Study, override_disk, override_scheduler, permit_erasing};
+use assay_sys::exit::{Code, Error};
 
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::Error;
 use crate::experiment;
-use crate::load::{Loaded, load};
-use crate::observer::Observer;
-use crate::overrides::StudyChoice;
-use crate::prepare::{Destination, facts_for, plan_for};
-use crate::run::judge_finished;
-use assay_judge::verdict::Judgement;
 use schedule::{IoCostSchedule, LoadFactory, Measured, ProofPlan};
 
 /// Starts of the proof: fewer decide nothing.
@@ -147,10 +146,10 @@ fn conclude(
     request.folder.write_json("iocost.json", &found).map_err(Error::host)?;
     let own = match (&found.model, &found.proof) {
         (None, _) => Code::Host,
-        (Some(_), Some(proof)) => Code::from_verdict(proof.verdict),
+        (Some(_), Some(proof)) => proof.verdict.code(),
         (Some(_), None) => Code::Kept,
     };
-    let code = match Code::of_run(finished, Some(own)) {
+    let code = match finished.code(Some(own)) {
         // A load that fails is missing in the result, which says so.
         Code::Workload if found.model.is_some() => own,
         code => code,

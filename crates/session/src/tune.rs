@@ -9,23 +9,22 @@ use std::time::Duration;
 use assay_cause::{Budget, Outcome, SearchRun, Tuning, tuning};
 use assay_host::facts::HostFacts;
 use assay_record::run_folder::{Run, RunFolder};
+use assay_run::context::Context;
+use assay_run::execute::judge_finished;
+use assay_run::finish_run::write_report;
+use assay_run::load::{Loaded, reload};
+use assay_run::observer::Observer;
+use assay_run::overrides::StudyChoice;
+use assay_run::prepare::{Destination, facts_for, plan_for};
 use assay_run::runner::{Finished, Request};
 use assay_study::plan::{Scope, Setting, check_keep};
 use assay_study::{Bindings, Study, combinations, rewrite, shipped_file};
 use assay_sys::closest;
 use assay_sys::escape::shell_word;
-use assay_sys::files::{create_new, input_text};
+use assay_sys::exit::{Code, Error};
+use assay_sys::files::{MOST_TEXT, create_new, input_text};
 
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::Error;
 use crate::experiment;
-use crate::finish_run::write_report;
-use crate::load::{Loaded, MOST_TEXT, reload};
-use crate::observer::Observer;
-use crate::overrides::StudyChoice;
-use crate::prepare::{Destination, facts_for, plan_for};
-use crate::run::judge_finished;
 use search_schedule::{SearchSchedule, Stage, TrialFactory};
 
 /// Assumed overhead of a repeat before one was measured, seconds: making groups, starting and stopping
@@ -170,7 +169,7 @@ fn conclude(
         ended_early: finished.interrupted.is_some() || finished.failure.is_some(),
     };
     let Some(tuning) = tuning(&search_run) else {
-        let code = Code::of_run(finished, None);
+        let code = finished.code(None);
         return Err(match finished.interrupted {
             Some(_) => Error::ended(code),
             None => Error { code, ..Error::host("not even the unchanged study could be run") },
@@ -178,7 +177,7 @@ fn conclude(
     };
     request.folder.write_json("tune.json", &tuning).map_err(Error::host)?;
     write_report(&request.folder, &run, &judgement).map_err(Error::host)?;
-    let code = exit_code(&tuning, Code::of_run(finished, Some(Code::Kept)));
+    let code = exit_code(&tuning, finished.code(Some(Code::Kept)));
     let setting = schedule.setting(tuning.chosen.as_deref()).cloned();
     Ok(Tuned { tuning, folder: request.folder.clone(), code, setting, origin })
 }
@@ -247,11 +246,11 @@ fn write_study(file: &Path, origin: &Origin, setting: &Setting) -> Result<(), Er
 #[cfg(test)]
 mod tests {
     use assay_cause::NotTried;
+    use assay_run::load::load;
     use assay_sys::files::Trust;
 
     use super::*;
-    use crate::load::load;
-    use crate::replay_tests::{as_recorded_now, context, fault};
+    use crate::replay::{as_recorded_now, context, fault};
     use crate::transcript::Transcript;
 
     /// A study with one trial on a disk with BFQ.

@@ -14,7 +14,7 @@ mod workloads;
 
 use std::ops::Range;
 
-use crate::diagnostic::Diagnostic;
+use assay_sys::diagnostic::Diagnostic;
 
 use crate::code;
 use crate::combination::{self, MOST_TRIALS};

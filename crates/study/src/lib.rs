@@ -18,6 +18,7 @@ mod level;
 mod metric;
 mod read;
 mod reader;
+mod render;
 mod resolve_factors;
 mod rewrite;
 mod scalar;
@@ -29,7 +30,6 @@ mod syntax;
 mod template;
 mod value;
 
-pub mod diagnostic;
 pub mod plan;
 pub mod workload;
 
@@ -44,6 +44,7 @@ pub use job_file_study::job_file_study;
 pub use level::find_level;
 pub use metric::fio_metrics;
 pub use read::{has_published, parse, parse_published};
+pub use render::render;
 pub use rewrite::{lines as setting_lines, rewrite};
 pub use schema::schema;
 pub use set_factor::{set_factor, set_factors};

@@ -16,17 +16,16 @@ pub(crate) use design::mistake_in_levels;
 
 use std::ops::Range;
 
-use crate::diagnostic::{Diagnostic, Severity};
+use assay_sys::diagnostic::{Diagnostic, Severity};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::check;
-use crate::code;
 use crate::key::{self, Key};
 use crate::reader::{At, Load, Mentions, Reader, Spans};
 use crate::section::{Section, texts};
 use crate::syntax::Study;
 use crate::value::kind;
+use crate::{check, code};
 
 /// Parses a study file. All mistakes are found in one pass and are in the order of the file; there
 /// is a study only if none of them is an error.

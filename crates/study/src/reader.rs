@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::diagnostic::Diagnostic;
 use assay_sys::closest;
+use assay_sys::diagnostic::Diagnostic;
 use toml::de::DeValue;
 
 use crate::code;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::diagnostic::Diagnostic;
 use assay_sys::closest;
+use assay_sys::diagnostic::Diagnostic;
 use assay_sys::units::parse_duration;
 use toml::de::DeValue;
 

@@ -1,6 +1,6 @@
 //! Other values for factors, as the command line gives them.
 
-use crate::diagnostic::{Diagnostic, Severity};
+use assay_sys::diagnostic::{Diagnostic, Severity};
 
 use crate::check;
 use crate::read::mistake_in_levels;

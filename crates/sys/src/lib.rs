@@ -2,7 +2,9 @@
 //! files are made and removed, units, and the escaping of foreign text.
 
 mod closest;
+pub mod diagnostic;
 pub mod escape;
+pub mod exit;
 pub mod files;
 pub mod kernel;
 pub mod units;

@@ -8,11 +8,12 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use assay_audit::{Class, Snapshot, audit};
-use assay_session::{
-    Code, Error, audit_code, read_snapshot, take_snapshot, write_snapshot, write_textfile,
+use assay_audit::collect::{
+    audit_code, read_snapshot, take_snapshot, write_snapshot, write_textfile,
 };
+use assay_audit::{Class, Snapshot, audit};
 use assay_sys::escape::page::{Page, Paint};
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::Root;
 use clap::{Args, Subcommand};
 

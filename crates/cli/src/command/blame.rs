@@ -5,13 +5,13 @@ mod prove;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use assay_blame::collect::{BlamedCommand, CommandOptions, Proof, blame_with_disks, proof_text};
 use assay_blame::{Answer, DiskAnswer, Verdict, disk_text};
 use assay_host::facts::Available;
-use assay_run::exec::Setting;
-use assay_session::{
-    BlamedCommand, Code, CommandOptions, Error, LimitedCommand, Proof, blame_command,
-    blame_with_disks, proof_text,
-};
+use assay_run::blamed_command::blame_command;
+use assay_run::exec::{Outcome, Setting};
+use assay_run::limited_command::LimitedCommand;
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::{Error as KernelError, signal};
 use clap::Args;
 use serde::Serialize;
@@ -73,12 +73,20 @@ pub(crate) fn run(arguments: &BlameArguments) -> Result<Code, Error> {
     let length = arguments.length.unwrap_or(LENGTH);
     let code = match arguments.prove.options()? {
         None => {
-            let (answer, disks) = blame_with_disks(&this_host(), &target, length)?;
+            let (answer, disks) = blame_with_disks(&this_host().root, &target, length)?;
             show_with_disks(&answer, &disks, arguments.format.is_json())?
         }
         Some(options) => {
-            let proven =
-                assay_session::prove(&this_host(), &target, length, &options, &mut notify)?;
+            let proven = {
+                let host = this_host();
+                assay_blame::collect::prove(
+                    (&host.root, &host.state_dir),
+                    &target,
+                    length,
+                    &options,
+                    &mut notify,
+                )?
+            };
             let code = show(&proven.answer, proven.proof.as_ref(), arguments.format.is_json())?;
             if proven.not_restored.is_empty() { code } else { name(&proven.not_restored) }
         }
@@ -111,7 +119,7 @@ fn run_command(arguments: &BlameArguments) -> Result<Code, Error> {
     conclude(&watched, arguments.format.is_json())
 }
 
-fn conclude(watched: &BlamedCommand, as_json: bool) -> Result<Code, Error> {
+fn conclude(watched: &BlamedCommand<Outcome>, as_json: bool) -> Result<Code, Error> {
     let code = show(&watched.answer, watched.proof.as_ref(), as_json)?;
     if !watched.outcome.not_restored.is_empty() {
         return Ok(name(&watched.outcome.not_restored));

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use assay_session::{
-    Code, Error, facts_for, plan_document, plan_for, plan_text, refuse_without_room,
-};
+use assay_run::plan_document::plan_document;
+use assay_run::plan_text::plan_text;
+use assay_run::prepare::{facts_for, plan_for, refuse_without_room};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::observer::{load, this_host};

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use assay_judge::compare::Terms;
 use assay_judge::verdict::RunComparison;
 use assay_record::run_folder::RunFolder;
-use assay_session::{Code, Error, compare, compare_levels_of, compare_with_baseline, newest_run};
+use assay_session::{compare, compare_levels_of, compare_with_baseline, newest_run};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::observer::{Terminal, refuse};
@@ -112,7 +113,7 @@ pub(crate) fn after_run(baseline: &Path, run: &RunFolder, code_of_run: Code) -> 
             let width = output::width();
             let text = |color| assay_report::comparison_text(&comparison, width, color);
             output::message_painted(text);
-            Code::from_equivalence(comparison.verdict)
+            comparison.verdict.code()
         }
         Err(error) => refuse(&error),
     };
@@ -132,5 +133,5 @@ fn show(comparison: &RunComparison, how: &How) -> Result<Code, Error> {
         output::page(&file, &assay_report::comparison_html(comparison))?;
         output::message(&format!("page: {}", file.display()));
     }
-    Ok(Code::from_equivalence(comparison.verdict))
+    Ok(comparison.verdict.code())
 }

@@ -5,8 +5,9 @@ mod kernels;
 
 use std::path::PathBuf;
 
+use assay_conform::request::{conform_code, prepare_conform, read_conform};
 use assay_conform::{Case, CaseRecord, Finished};
-use assay_session::{Code, Error, conform_code, prepare_conform, read_conform};
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
 use clap::{Args, Subcommand};
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_session::{Code, Error, ExplainOptions, explain};
+use assay_session::{ExplainOptions, explain};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::observer::{Terminal, this_host};

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use assay_judge::verdict::Validity;
 use assay_run::exec::{Leftover, PlacementOption, Report, Setting};
-use assay_session::{Code, Error, LimitedCommand, run_judged, run_limited, validity_text};
+use assay_run::judged_command::{run_judged, validity_text};
+use assay_run::limited_command::{LimitedCommand, run_limited};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;
 

@@ -1,6 +1,7 @@
 //! `assay explain`
 
-use assay_session::{Code, Error, explain_code};
+use assay_session::explain_code;
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::output;

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_audit::contention::Contention;
+use assay_audit::collect::{read_snapshot, take_snapshot};
 use assay_audit::{Audit, audit, fairness_page};
-use assay_session::{Code, Error, read_snapshot, take_snapshot, watch_audit};
+use assay_live::collect::watch_audit;
+use assay_live::fairness::{Contention, sections};
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::{Root, signal};
 use clap::Args;
 use serde::Serialize;
@@ -57,11 +59,11 @@ pub(crate) fn run(arguments: &FairnessArguments) -> Result<Code, Error> {
     if arguments.format.is_json() {
         output::json(&Watched { audit: &audit, contended: &contended })?;
     } else {
-        output::data(&fairness_page(&audit, &contended, arguments.verbose).unwrapped());
+        output::data(&fairness_page(&audit, sections(&contended, arguments.verbose)).unwrapped());
     }
     // What was seen is shown first: watching it again gives something else.
     if let Some(file) = &arguments.report {
-        let page = fairness_page(&audit, &contended, true);
+        let page = fairness_page(&audit, sections(&contended, true));
         output::page(file, &assay_report::page_html(&page))?;
     }
     Ok(match signal::interrupted_by() {

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_fleet::CopySources;
-use assay_session::{
-    Code, Error, FleetOptions, OpenFleet, collect_fleet, fleet_code, submit_fleet,
-};
+use assay_fleet::job::{FleetOptions, OpenFleet, collect_fleet, fleet_code, submit_fleet};
+use assay_sys::exit::{Code, Error};
 use assay_sys::files::Trust;
 use assay_sys::kernel::signal;
 use clap::{Args, Subcommand};

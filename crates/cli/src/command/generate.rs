@@ -3,7 +3,7 @@
 pub(crate) mod completions;
 mod man;
 
-use assay_session::{Code, Error};
+use assay_sys::exit::{Code, Error};
 use clap::{Command, Subcommand};
 
 use crate::output;

@@ -1,12 +1,13 @@
 //! `assay host`
 
+use assay_audit::{KnownFact, known_facts};
 use assay_host::cgroup::KnobTableCheck;
 use assay_host::facts::{HostFacts, Layout, Requirement};
 use assay_host::knob::KnobFact;
 use assay_host::{gather, requirements};
-use assay_session::{
-    Code, Context, Error, KnownFact, check_knob_table, host_text, knob_check_text, known_facts,
-};
+use assay_live::host::{check_knob_table, host_text, knob_check_text};
+use assay_run::context::Context;
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;
 

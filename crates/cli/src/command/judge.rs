@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, RunFolder};
-use assay_session::{
-    Code, Error, earlier_runs, has_promises, judge_run, judge_runs, open_run, update_index,
-};
+use assay_run::finish_run::{judge_run, open_run, update_index};
+use assay_run::recording::has_promises;
+use assay_run::several_runs::{earlier_runs, judge_runs};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::for_ci::CiArguments;
@@ -45,7 +46,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
                     assay_report::text(&manifest, &judgement, output::width(), color)
                 }),
             }
-            return Ok(Code::of_recorded(&manifest, &judgement));
+            return Ok(judgement.code_of_recorded(&manifest));
         }
     };
     let (folder, run) = open_run(run, &mut Terminal)?;
@@ -55,7 +56,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
     if !ci.has_stdout() {
         show(&folder, &run.manifest, &judgement, arguments.format.is_json());
     }
-    let code = Code::of_recorded(&run.manifest, &judgement);
+    let code = judgement.code_of_recorded(&run.manifest);
     Ok(ci.conclude(&judgement, Some(&run.manifest), code))
 }
 

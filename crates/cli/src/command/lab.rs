@@ -6,11 +6,11 @@ mod study;
 use std::io::Write;
 use std::process::ExitCode;
 
+use assay_lab::kernels::{kernels_document, kernels_text};
+use assay_lab::study::{guest_task, this_program_in_guest};
 use assay_lab::{Argument, Cache, Ended, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
-use assay_session::{
-    Code, Error, guest_task, kernels_document, kernels_text, this_program_in_guest,
-};
 use assay_study::DiskOverride;
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
 use clap::{Args, Subcommand};
 

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use assay_blame::collect::{BlameTarget, group_of};
 use assay_host::gather;
 use assay_probe::{Document, Finished, Limit, Request, Target, Verdict};
-use assay_session::{BlameTarget, Code, Error, group_of};
 use assay_sys::escape::page::Page;
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
 use clap::Args;
 
@@ -66,7 +67,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
     let limits = limits(&arguments.only)?;
     let context = this_host();
     let facts = gather(&context.root).map_err(Error::host)?;
-    let group = group_of(&context, &target)?;
+    let group = group_of(&context.root, &target)?;
     let target = Target::of_group(&context.root, &facts.cgroup, &name_of(&target), &group)
         .map_err(|why| Error::usage(format!("{why}\n  hint: assay top --controller cpu")))?;
     if arguments.dry_run {

@@ -4,9 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_blame::collect::{BlameTarget, group_of};
 use assay_record::run_folder::{Run, RunFolder};
+use assay_run::finish_run::update_index;
+use assay_run::recording::{RecordingOptions, record};
 use assay_run::runner::FollowTarget;
-use assay_session::{BlameTarget, Code, Error, RecordingOptions, group_of, record, update_index};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::observer::{Terminal, this_host};
@@ -84,7 +87,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Code, Error> {
 fn target(arguments: &RecordArguments) -> Result<FollowTarget, Error> {
     match arguments.target.target() {
         Some(BlameTarget::Process(pid)) => Ok(FollowTarget::Process(pid)),
-        Some(target) => group_of(&this_host(), &target).map(FollowTarget::Group),
+        Some(target) => group_of(&this_host().root, &target).map(FollowTarget::Group),
         None if arguments.command.is_empty() => Err(Error::usage(
             "no target given\n  hint: give one of --group, --pid, --unit, --container, --pod, or -- COMMAND",
         )),

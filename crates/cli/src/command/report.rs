@@ -4,12 +4,13 @@ pub(crate) mod export;
 
 use std::path::{Path, PathBuf};
 
-use assay_session::{
-    Code, Error, ExportFormat, REPORT, judge_run, open_run, update_index, write_recording,
-};
+use assay_run::finish_run::{REPORT, judge_run, open_run, update_index};
+use assay_run::recording::write_recording;
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;
 
+use crate::exporting::ExportFormat;
 use crate::observer::Terminal;
 use crate::output;
 use crate::parsers::one_of;

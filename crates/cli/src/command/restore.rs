@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use assay_host::set_aside;
-use assay_session::{Code, Error, restore};
+use assay_run::restore::restore;
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 use serde::Serialize;
 

@@ -5,11 +5,11 @@ mod watch;
 
 use std::time::Duration;
 
+use assay_blame::collect::group_of;
 use assay_host::cgroup::inventory::{Filter, rates, take};
 use assay_host::gather;
-use assay_session::{
-    Code, Error, GroupOrder, check_groups, group_of, groups_document, groups_text,
-};
+use assay_live::groups::{GroupOrder, check_groups, groups_document, groups_text};
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::Root;
 use clap::Args;
 
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<Code, Error> {
     let target = arguments.target.target();
     let filter = Filter {
         controller: arguments.controller.clone(),
-        below: target.map(|target| group_of(&this_host(), &target)).transpose()?,
+        below: target.map(|target| group_of(&this_host().root, &target)).transpose()?,
         depth: arguments.depth,
         populated: arguments.populated,
     };

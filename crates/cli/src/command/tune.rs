@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_session::{
-    Code, Error, IoCostOptions, StudyChoice, TuneOptions, Tuned, measure_iocost, tune,
-};
+use assay_run::overrides::StudyChoice;
+use assay_session::{IoCostOptions, TuneOptions, Tuned, measure_iocost, tune};
 use assay_study::DiskOverride;
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 use clap::builder::ArgPredicate;
 

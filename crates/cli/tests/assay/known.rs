@@ -42,9 +42,9 @@ fn what_shows_something_known_exists() {
 /// Reads files only.
 #[test]
 fn an_audit_sees_the_signs_that_a_host_shows() {
-    let snapshot = assay_session::take_snapshot(&Root::real()).unwrap();
+    let snapshot = assay_audit::collect::take_snapshot(&Root::real()).unwrap();
     let release = snapshot.machine.kernel.value().unwrap();
-    for fact in assay_session::known_facts(&Root::real(), release) {
+    for fact in assay_audit::known_facts(&Root::real(), release) {
         let seen = snapshot.machine.signs.get(fact.code) == Some(&true);
         assert_eq!(seen, fact.known_by == "types", "{}", fact.code);
     }

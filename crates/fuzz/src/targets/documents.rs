@@ -4,14 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_fleet::FleetMerge;
+use assay_fuzzer::{Reader, answer};
 use assay_judge::judge;
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{
     EvidenceRecord, Run, Table, parse_events, parse_evidence, parse_json, parse_manifest,
 };
 use assay_study::workload::fio::sections;
-
-use assay_fuzzer::{Reader, answer};
 
 const COLUMNS: usize = 80;
 
@@ -21,7 +20,7 @@ pub(super) fn study() -> Reader {
         let text = String::from_utf8_lossy(bytes);
         let none = |path: &str| Err(format!("no such file: {path}"));
         let (study, findings) = assay_study::parse("fuzz", &text, &none);
-        let rendered = assay_study::diagnostic::render(&findings, "fuzz.toml", &text, false);
+        let rendered = assay_study::render(&findings, "fuzz.toml", &text, false);
         let codes: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
         answer(&format!("{} {} {}", study.is_some(), rendered.is_empty(), codes.join(" ")))
     })

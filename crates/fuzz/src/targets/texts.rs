@@ -1,6 +1,9 @@
 //! Targets: output of other programs, kernel files, and user input.
 
-use assay_session::{Amounts, ExternalData, ExternalFacts, ExternalGroup, judge_external};
+use assay_fuzzer::{Reader, answer};
+use assay_run::external_data::{
+    Amounts, ExternalData, ExternalFacts, ExternalGroup, judge_external,
+};
 use assay_study::workload::amounts::parse_amounts;
 use assay_study::workload::fio::{parse_bandwidth_log, parse_output, parse_totals};
 use assay_study::workload::{CapturedOutput, Invocation, Metric, Source, WaitMethod};
@@ -9,8 +12,6 @@ use assay_sys::kernel::parse::{
 };
 use assay_sys::kernel::{counters, keyed_lines, task};
 use assay_sys::units::{Bytes, CpuChoice, IdSet, MemoryPolicy, Percent, parse_duration};
-
-use assay_fuzzer::{Reader, answer};
 
 pub(super) fn fio() -> Reader {
     Box::new(|bytes| {

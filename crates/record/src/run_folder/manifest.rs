@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::terms::RelationKind;
 use assay_host::facts::{Available, HostFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::run_folder::guest::Guest;
 use crate::run_folder::repeat::{PlacementRecord, RepeatRecord, SettingRecord};
+use crate::terms::RelationKind;
 
 /// The version of the run folder's format that this version writes, and the newest it reads.
 pub const SCHEMA: u32 = 1;
@@ -90,6 +90,13 @@ impl Manifest {
             ended_early: None,
             recording: None,
         }
+    }
+
+    /// Whether a workload failed in one of the repeats.
+    #[must_use]
+    pub fn has_failed_workload(&self) -> bool {
+        let mut repeats = self.trials.iter().flat_map(|trial| &trial.repeats);
+        repeats.any(|repeat| repeat.fault.as_ref().is_some_and(|fault| fault.kind == "workload"))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Export errors.
 
-use std::fmt;
-use std::io;
 use std::path::Path;
+use std::{fmt, io};
+
+use assay_sys::exit::Code;
 
 /// A failed export.
 #[derive(Debug)]
@@ -56,3 +57,14 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// An output whose reader has closed it is not a failure, but ends the command.
+impl From<Error> for assay_sys::exit::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::ReaderClosed => Self::ended(Code::Kept),
+            Error::Run(_) | Error::NotApplicable(_) => Self::usage(error),
+            Error::Write(..) => Self::host(error),
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// Metric families by name, with their metadata and samples.
 #[derive(Debug, Default)]
-pub(crate) struct Families(BTreeMap<String, Family>);
+pub struct Families(BTreeMap<String, Family>);
 
 #[derive(Debug, Default)]
 struct Family {
@@ -16,7 +16,8 @@ struct Family {
 }
 
 impl Families {
-    pub(crate) fn add(
+    /// Adds a number to the family of this name, kind, unit and help.
+    pub fn add(
         &mut self,
         name: &str,
         about: (&'static str, &'static str, &'static str),
@@ -33,7 +34,7 @@ impl Families {
     }
 
     /// Formats all families one after the other, ending with `# EOF`, as OpenMetrics requires.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut text = String::new();
         for (name, family) in &self.0 {
             let _ = writeln!(text, "# TYPE {name} {}", family.kind);
@@ -53,7 +54,7 @@ impl Families {
 
     /// The same in the text format of Prometheus 0.0.4, in which a family has the name of its samples, and neither a unit
     /// nor the type `info`.
-    pub(crate) fn textfile(&self) -> String {
+    pub fn textfile(&self) -> String {
         let mut text = String::new();
         for (name, Family { kind, help, samples, .. }) in &self.0 {
             let name = format!("{name}{}", end(kind));

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Instant;
 
-use assay_host::Ledger;
 use assay_host::cgroup::Tree;
 use assay_host::facts::{Available, HostFacts};
+use assay_host::{Ledger, Next, Watcher};
 use assay_sys::kernel::child::{ChildrenUsage, children_usage};
 use assay_sys::kernel::placement::Placement;
 use assay_sys::kernel::{Error, Root, signal_forwarding};
@@ -24,7 +24,7 @@ use crate::exec::request::Request;
 use crate::exec::settings::{self, Reading};
 use crate::exec::supervise::{Supervised, supervise};
 use crate::exec::usage::{self, OutsideCounters, ResourceUsage};
-use crate::exec::watcher::{Event, Next, Unwatched, Watcher};
+use crate::exec::watcher::{Event, Unwatched};
 
 /// Why the command was not run, or not to its end. The host has been restored where nothing else is said.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use assay_host::cgroup::Tree;
-use assay_host::{describe_survivor, is_frozen};
+use assay_host::{Next, describe_survivor, is_frozen};
 use assay_sys::kernel::blocked::HangWatch;
 use assay_sys::kernel::child::{ExitWatch, ends_within};
 use assay_sys::kernel::{Error, Root, process, signal_forwarding};
@@ -15,7 +15,7 @@ use crate::exec::counters::{Counters, GROUP};
 use crate::exec::peaks::{PERIOD, Peaks};
 use crate::exec::report::Survivors;
 use crate::exec::request::Leftover;
-use crate::exec::watcher::{Event, Next};
+use crate::exec::watcher::Event;
 
 /// Time for processes that are ending anyway, such as the rest of a pipeline, before they count as left
 /// over.

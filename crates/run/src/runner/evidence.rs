@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::sync::Arc;
 
+use assay_blame::watch::requests::{IoHierarchy, RequestWatch};
+use assay_blame::watch::waits::{CpuHierarchy, WaitWatch};
 use assay_blame::{EVIDENCE_SCHEMA, Evidence};
 use assay_host::cgroup::Tree;
 use assay_host::facts::Available;
 use assay_record::run_folder::{EvidenceRecord, RepeatRecord};
-use assay_record::sample::requests::{IoHierarchy, RequestWatch};
-use assay_record::sample::waits::{CpuHierarchy, WaitWatch};
 use assay_study::plan::GroupPlan;
 use assay_sys::kernel::Error;
 

@@ -3,15 +3,15 @@
 use assay_host::Ledger;
 use assay_record::run_folder::{EventLog, Manifest, StopRecord};
 use assay_study::plan::RepeatId;
+use assay_sys::exit::Code;
 use assay_sys::kernel::{Root, signal};
 
 use crate::runner::context::{Context, Observer, Request};
 use crate::runner::disks::Disks;
 use crate::runner::failure::Failure;
-use crate::runner::recording;
 use crate::runner::schedule::{AsPlanned, NextRepeat, Schedule};
 use crate::runner::stop_rule::StopRule;
-use crate::runner::{privileges, repeat};
+use crate::runner::{privileges, recording, repeat};
 
 /// How a run ended.
 #[derive(Debug)]
@@ -24,6 +24,26 @@ pub struct Finished {
     pub failure: Option<Failure>,
     /// Changes that could not be restored.
     pub not_restored: Vec<assay_sys::kernel::Error>,
+}
+
+impl Finished {
+    /// How the command ends; `verdict`, the code of the run's verdict, has the lowest precedence.
+    #[must_use]
+    pub fn code(&self, verdict: Option<Code>) -> Code {
+        if !self.not_restored.is_empty() {
+            return Code::RestoreIncomplete;
+        }
+        if self.interrupted.is_some() {
+            return Code::Interrupted;
+        }
+        if self.failure.is_some() {
+            return Code::Host;
+        }
+        match verdict {
+            _ if self.manifest.has_failed_workload() => Code::Workload,
+            verdict => verdict.unwrap_or(Code::Host),
+        }
+    }
 }
 
 /// Runs every slot of the plan. An error is returned only if nothing was changed; afterwards the host is

@@ -4,18 +4,17 @@ use std::time::Duration;
 
 use assay_judge::compare::Terms;
 use assay_judge::verdict::RunComparison;
+use assay_run::context::Context;
+use assay_run::execute::{conclude, execute};
+use assay_run::finish_run::update_index;
+use assay_run::load::load;
+use assay_run::observer::Observer;
+use assay_run::overrides::StudyChoice;
+use assay_run::prepare::{Destination, RunOptions, prepare};
 use assay_study::Order;
+use assay_sys::exit::{Code, Error};
 
 use super::{compare_levels_of, usage};
-use crate::code::Code;
-use crate::context::Context;
-use crate::error::Error;
-use crate::finish_run::update_index;
-use crate::load::load;
-use crate::observer::Observer;
-use crate::overrides::StudyChoice;
-use crate::prepare::{Destination, RunOptions, prepare};
-use crate::run::{conclude, execute};
 
 /// The factor that is set twice, its two values, and the other settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +88,7 @@ impl Interleaved {
 /// Runs a study with two levels of a factor interleaved and compares them.
 ///
 /// # Errors
-/// As [`crate::load`] and [`crate::prepare`]; the run did not finish.
+/// As [`assay_run::load`] and [`assay_run::prepare`]; the run did not finish.
 pub fn compare_interleaved(
     context: &Context,
     what: &Interleaved,
@@ -118,7 +117,7 @@ mod tests {
 
     use super::*;
     use crate::explain::{ExplainOptions, explain};
-    use crate::replay_tests::{as_recorded_now, context};
+    use crate::replay::{as_recorded_now, context};
     use crate::transcript::Transcript;
 
     #[test]

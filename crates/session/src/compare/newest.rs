@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use assay_record::run_folder::{RunFolder, summaries};
+use assay_sys::exit::Error;
 use assay_sys::files::Dir;
 
 use super::usage;
-use crate::error::Error;
 
 /// The newest run in a folder of runs other than the baseline, open.
 ///
@@ -37,7 +37,7 @@ pub fn newest_run(runs: &Path, baseline: &Path) -> Result<RunFolder, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay_tests::as_recorded_now;
+    use crate::replay::as_recorded_now;
 
     #[test]
     fn the_baseline_itself_is_not_the_newest_run() {

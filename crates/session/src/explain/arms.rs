@@ -7,13 +7,13 @@ use assay_host::facts::{Available, Hierarchy, HostFacts};
 use assay_host::knob::{WEIGHT_MODE, WeightMode};
 use assay_judge::verdict::{ProofState, Verdict};
 use assay_judge::{CauseEntry, FoundBy, catalogue, cause_entry};
+use assay_run::prepare::only_trial;
 use assay_study::plan::{Plan, Trial};
 use assay_study::{Intervention, Study};
+use assay_sys::exit::Error;
 
 use super::ExplainOptions;
 use super::target::Target;
-use crate::error::Error;
-use crate::prepare::only_trial;
 
 /// Default length of a repeat: enough to measure errors that matter.
 const DEFAULT_LENGTH: Duration = Duration::from_secs(3);

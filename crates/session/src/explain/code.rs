@@ -6,8 +6,7 @@ use assay_audit::KNOWN;
 use assay_cause::PERMUTE;
 use assay_judge::{catalogue, cause_entry, cause_text};
 use assay_sys::closest;
-
-use crate::error::Error;
+use assay_sys::exit::Error;
 
 /// The mistakes that study files can have, each below a heading with its code.
 const DIAGNOSTICS: &str = include_str!("../../../../docs/reference/diagnostics.md");

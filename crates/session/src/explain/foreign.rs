@@ -5,14 +5,12 @@ use std::path::Path;
 
 use assay_host::machine;
 use assay_record::run_folder::{Manifest, Run, RunFolder};
+use assay_run::finish_run::open_run;
+use assay_run::observer::Observer;
 use assay_sys::escape::{line, shell_words};
+use assay_sys::exit::{Code, Error};
 use assay_sys::files::{Caller, Checked, Trust, check};
 use assay_sys::kernel::Root;
-
-use crate::code::Code;
-use crate::error::Error;
-use crate::finish_run::open_run;
-use crate::observer::Observer;
 
 /// Opens a run whose study is to be started again. Unless `trusted`, the folder is checked before
 /// anything is read, and everything is read from the directory that was checked. A run of another host,

@@ -168,12 +168,12 @@ impl Schedule for Rounds<'_> {
 mod tests {
     use assay_cause::{ArmResult, CauseFinding, Effect, Finding};
     use assay_judge::verdict::Verdict;
+    use assay_run::load::load;
+    use assay_run::overrides::StudyChoice;
     use assay_study::plan::Trial;
     use assay_test_support::hosts::host;
 
     use super::*;
-    use crate::load::load;
-    use crate::overrides::StudyChoice;
 
     const HELPS: &str = "helps";
     const OTHER: &str = "other";
@@ -246,9 +246,8 @@ mod tests {
     /// The trials of each round until the schedule ends.
     fn rounds_with(look: Look<'_>) -> Vec<Vec<usize>> {
         let plan = plan();
-        let manifest = assay_record::run_folder::Run::load(&crate::replay_tests::fault("one-cpu"))
-            .unwrap()
-            .manifest;
+        let manifest =
+            assay_record::run_folder::Run::load(&crate::replay::fault("one-cpu")).unwrap().manifest;
         let mut rounds = Rounds::new(&plan, Length::new(None), arms(), look);
         let mut all: Vec<Vec<usize>> = Vec::new();
         while let Some(next) = rounds.next(&manifest) {
@@ -324,9 +323,8 @@ mod tests {
         });
         assert!(!rounds.continue_without(RepeatId { trial: 0, repeat: 0 }, &why));
         assert!(rounds.continue_without(RepeatId { trial: 1, repeat: 0 }, &why));
-        let manifest = assay_record::run_folder::Run::load(&crate::replay_tests::fault("one-cpu"))
-            .unwrap()
-            .manifest;
+        let manifest =
+            assay_record::run_folder::Run::load(&crate::replay::fault("one-cpu")).unwrap().manifest;
         let mut trials = Vec::new();
         while let Some(next) = rounds.next(&manifest) {
             trials.push(next.slot.trial);

@@ -3,12 +3,11 @@
 use assay_judge::verdict::{Cause, Judgement, PromiseJudgement, Verdict};
 use assay_judge::{Cap, group_caps};
 use assay_record::run_folder::{Manifest, RepeatRecord, TrialRecord};
+use assay_run::load::reload;
+use assay_run::overrides::StudyChoice;
 use assay_stats::rule::FEWEST;
 use assay_study::{Bindings, Scalar, Study, set_factors};
-
-use crate::error::Error;
-use crate::load::reload;
-use crate::overrides::StudyChoice;
+use assay_sys::exit::Error;
 
 /// The part of a pool by which caps are computed that shall hold what groups keep outstanding.
 const SPARE: f64 = 0.8;

@@ -9,14 +9,14 @@ use assay_cause::iocost::{
 };
 use assay_host::knob::{PLACEHOLDER, RootSetting};
 use assay_record::run_folder::{Manifest, RepeatRecord, WorkloadResult};
+use assay_run::prepare::only_trial;
 use assay_run::runner::{NextRepeat, Schedule};
 use assay_study::plan::{Plan, Trial};
 use assay_study::{DiskOverride, Scalar, Study, override_disk, parse, permit_erasing};
+use assay_sys::exit::Error;
 use assay_sys::kernel::Root;
 
-use crate::error::Error;
 use crate::experiment::Trials;
-use crate::prepare::only_trial;
 
 /// The factor that names the load of a trial.
 const LOAD: &str = "load";

@@ -6,7 +6,7 @@ use assay_sys::files::Trust;
 use assay_test_support::hosts::host;
 
 use super::*;
-use crate::replay_tests::{context, fault};
+use crate::replay::{context, fault};
 use crate::transcript::Transcript;
 
 fn options(out: &std::path::Path, disk: &str) -> IoCostOptions {
@@ -65,7 +65,7 @@ fn where_the_host_has_iocost_a_study_of_weights_follows_under_the_measured_lines
     assert_eq!(repeats, 7 + PROOFS as usize);
     let proof = measured.found.proof.as_ref().unwrap();
     assert_eq!((proof.study.as_str(), proof.repeats), ("io-weight", PROOFS as usize));
-    assert_eq!(measured.code, Code::from_verdict(proof.verdict));
+    assert_eq!(measured.code, proof.verdict.code());
     assert!(!measured.found.not_available.contains_key("proof"));
 }
 

@@ -6,12 +6,12 @@ use assay_cause::{Assessment, Budget, Move, NotTried, Search, SettingPool, Tried
 use assay_host::facts::HostFacts;
 use assay_judge::verdict::{Judgement, Verdict};
 use assay_record::run_folder::Manifest;
+use assay_run::prepare::only_trial;
 use assay_run::runner::{Failure, NextRepeat, Schedule};
 use assay_study::plan::{Plan, RepeatId, Scope, Setting, Trial, candidates};
 use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
 
 use crate::experiment::Trials;
-use crate::prepare::only_trial;
 
 /// The purpose of a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -279,13 +279,13 @@ impl SettingPool for Settings<'_> {
 #[cfg(test)]
 mod tests {
     use assay_record::run_folder::Run;
+    use assay_run::load::load;
+    use assay_run::overrides::StudyChoice;
     use assay_study::combinations;
     use assay_test_support::hosts::host;
 
     use super::*;
-    use crate::load::load;
-    use crate::overrides::StudyChoice;
-    use crate::replay_tests::fault;
+    use crate::replay::fault;
 
     fn study() -> Study {
         let set = vec!["groups=4".to_owned()];

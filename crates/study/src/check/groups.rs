@@ -1,7 +1,7 @@
 //! Groups: counts, names, workloads and knobs.
 
-use crate::diagnostic::Diagnostic;
 use assay_host::knob::{Knob, Role};
+use assay_sys::diagnostic::Diagnostic;
 
 use super::{Check, Complaint, template_of, when, whole};
 use crate::code;

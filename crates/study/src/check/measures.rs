@@ -1,7 +1,7 @@
 //! Measures of promises and references: counters of the sampler, or metrics of workloads.
 
-use crate::diagnostic::Diagnostic;
 use assay_sys::closest;
+use assay_sys::diagnostic::Diagnostic;
 
 use super::Check;
 use crate::code;

@@ -1,10 +1,10 @@
 //! Checks that promises can be kept or broken by the study: their measures, which are counters of the sampler or metrics
 //! of workloads, what they refer to, and the factors and levels that they and references name.
 
-use crate::diagnostic::{Diagnostic, Severity};
 use assay_host::knob::Unit;
 use assay_record::terms::{PROGRESS, PlacementMeasure, RelationKind, Side};
 use assay_sys::closest;
+use assay_sys::diagnostic::{Diagnostic, Severity};
 
 use super::measures::{is_metric, known_group, known_measure};
 use super::{Check, Complaint};

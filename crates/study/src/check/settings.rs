@@ -1,8 +1,8 @@
 //! Values of host settings, settings that cancel each other, and definitions that are never used.
 
-use crate::diagnostic::Diagnostic;
 use assay_host::knob::{HostSetting, host_setting};
 use assay_sys::closest;
+use assay_sys::diagnostic::Diagnostic;
 
 use super::{Check, Complaint, template_of, when};
 use crate::reader::{Mentions, Spans};

@@ -1,8 +1,7 @@
 //! Workloads: their options, of fio and of the kinds of the registry, preparations, and delayed starts.
 
-use crate::diagnostic::Diagnostic;
-use crate::workload::{Kind, Meaning, PLACEHOLDERS, Program, kind};
 use assay_sys::closest;
+use assay_sys::diagnostic::Diagnostic;
 use assay_sys::units::Bytes;
 
 use super::{Check, Complaint, whole};
@@ -10,6 +9,7 @@ use crate::code;
 use crate::reader::{did_you_mean, quoted, word_hint};
 use crate::syntax::{After, Bindings, Scalar, Tool, Workload};
 use crate::template::Templated;
+use crate::workload::{Kind, Meaning, PLACEHOLDERS, Program, kind};
 
 pub(super) fn workloads(check: &mut Check<'_>) {
     for (name, workload) in &check.study.workloads {

@@ -5,8 +5,8 @@ use std::mem::discriminant;
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::diagnostic::Diagnostic;
 use assay_host::knob::{HostSetting, THP, host_setting, host_settings, suggest_host_setting};
+use assay_sys::diagnostic::Diagnostic;
 
 use super::names;
 use crate::reader::{At, Reader, quoted};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::Diagnostic;
+use assay_sys::diagnostic::Diagnostic;
 
 use super::names;
 use crate::reader::{At, Reader};

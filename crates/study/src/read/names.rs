@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::Diagnostic;
+use assay_sys::diagnostic::Diagnostic;
 
 use crate::code;
 use crate::reader::Reader;

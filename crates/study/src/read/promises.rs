@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::diagnostic::Diagnostic;
 use assay_record::terms::{RefersTo, RelationKind};
+use assay_sys::diagnostic::Diagnostic;
 use assay_sys::units::Percent;
 
 use super::design::DURATION;

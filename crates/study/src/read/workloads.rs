@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::diagnostic::Diagnostic;
-use crate::workload::{COMMAND, FIO, Metric, NAMES, PLACEHOLDERS, Source};
 use assay_sys::closest;
+use assay_sys::diagnostic::Diagnostic;
 use assay_sys::units::parse_duration;
 
 use crate::reader::{At, Reader};
 use crate::section::Section;
 use crate::syntax::{After, Scalar, Tool, Workload};
 use crate::template::{Templated, identifiers};
+use crate::workload::{COMMAND, FIO, Metric, NAMES, PLACEHOLDERS, Source};
 use crate::{code, key};
 
 pub(crate) fn workloads(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Workload> {

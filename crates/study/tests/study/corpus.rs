@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_study::diagnostic::{Diagnostic, render};
-use assay_study::{Study, Tool, has_published, parse, parse_published, shipped, shipped_file};
+use assay_study::{
+    Study, Tool, has_published, parse, parse_published, render, shipped, shipped_file,
+};
+use assay_sys::diagnostic::Diagnostic;
 
 fn load(path: &str) -> Result<String, String> {
     match path {

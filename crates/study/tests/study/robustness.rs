@@ -1,7 +1,7 @@
 //! Property tests: no text makes the checker panic, and an accepted study is sound.
 
-use assay_study::diagnostic::{Severity, document, render};
-use assay_study::{Study, combinations, parse, shipped, shipped_file};
+use assay_study::{Study, combinations, parse, render, shipped, shipped_file};
+use assay_sys::diagnostic::{Severity, document};
 use proptest::prelude::*;
 
 /// Parses and renders a text; neither may panic.

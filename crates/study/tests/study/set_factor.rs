@@ -33,7 +33,7 @@ fn new_values_make_new_trials() {
 fn factors_that_fit_only_together_are_set_together() {
     let mut study = study("writeback");
     let setting = |name: &str, text: &str| (name.to_owned(), values(text));
-    let codes = |errors: Vec<assay_study::diagnostic::Diagnostic>| -> Vec<&str> {
+    let codes = |errors: Vec<assay_sys::diagnostic::Diagnostic>| -> Vec<&str> {
         errors.iter().map(|error| error.code).collect()
     };
     let alone = set_factors(&mut study, vec![setting("dirty_ratio", "20")]).unwrap_err();

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use assay_session::{Code, Error, read_snapshot};
+use assay_audit::collect::read_snapshot;
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::shared_arguments::FormatArguments;

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_audit::collect::read_manifest;
 use assay_audit::{Place, Snapshot, fulfilment, told_page};
-use assay_session::{Error, read_manifest};
+use assay_sys::exit::Error;
 use clap::Args;
 
 use crate::output;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_session::{Code, Error};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::output;

@@ -4,16 +4,16 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_audit::collect::{WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings};
 use assay_audit::{change, counts};
 use assay_host::facts::Available;
-use assay_session::{
-    Code, Error, WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
-};
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
 use clap::Args;
 use serde::Serialize;
 
 use crate::destination::Destination;
+use crate::exporting::write_error;
 use crate::output;
 use crate::parsers::{duration_in, watching};
 use crate::shared_arguments::FormatArguments;

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use assay_session::{Error, HoldBy, ProveOptions};
+use assay_blame::collect::{HoldBy, ProveOptions};
+use assay_sys::exit::Error;
 use clap::{Args, ValueEnum};
 
 use crate::parsers::duration_in;

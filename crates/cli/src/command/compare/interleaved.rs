@@ -4,8 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_judge::verdict::RunComparison;
-use assay_session::{Destination, Error, Interleaved, Sides, StudyChoice, compare_interleaved};
+use assay_run::overrides::StudyChoice;
+use assay_run::prepare::Destination;
+use assay_session::{Interleaved, Sides, compare_interleaved};
 use assay_study::DiskOverride;
+use assay_sys::exit::Error;
 use assay_sys::files::Trust;
 use clap::Args;
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use assay_session::{Code, Error, read_conform};
+use assay_conform::request::read_conform;
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::output;

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_conform::Case;
+use assay_conform::passport::{PassportKernelName, PassportOptions, make_passport};
 use assay_lab::{Cache, GuestLayout, GuestSpec, parse_swap};
-use assay_session::{Code, Error, PassportKernelName, PassportOptions, make_passport};
+use assay_sys::exit::{Code, Error};
 use assay_sys::units::Bytes;
 use clap::Args;
 

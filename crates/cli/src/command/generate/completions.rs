@@ -5,7 +5,7 @@ mod words;
 
 use std::io::Write;
 
-use assay_session::{Code, Error};
+use assay_sys::exit::{Code, Error};
 use clap::{Args, Command};
 use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use assay_session::{Code, Error};
+use assay_sys::exit::{Code, Error};
 use assay_sys::files::{Dir, output_dir};
 use clap::{Args, Command};
 use clap_mangen::Man;

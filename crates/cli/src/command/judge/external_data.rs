@@ -4,7 +4,8 @@ use std::ops::Bound;
 use std::path::PathBuf;
 
 use assay_judge::verdict::Judgement;
-use assay_session::{Code, Error, ExternalFiles, Numbers, Quantity, judge_external, read_external};
+use assay_run::external_data::{ExternalFiles, Numbers, Quantity, judge_external, read_external};
+use assay_sys::exit::{Code, Error};
 use clap::Args;
 
 use crate::for_ci::ForCi;
@@ -59,7 +60,7 @@ pub(crate) fn run(
     if !ci.has_stdout() {
         show(&data.title, &judgement, as_json)?;
     }
-    Ok(ci.conclude(&judgement, None, Code::from_verdict(judgement.verdict)))
+    Ok(ci.conclude(&judgement, None, judgement.verdict.code()))
 }
 
 fn show(title: &str, judgement: &Judgement, as_json: bool) -> Result<(), Error> {

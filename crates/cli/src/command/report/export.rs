@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use assay_record::run_folder::RunFolder;
 use assay_report::export::{Error as ExportError, Follower, Outcome, RunSource};
-use assay_session::{
-    Code, Error, ExportFormat, LiveExport, export_tables, export_text, follow_lines,
-    follow_metrics, write_error,
-};
+use assay_sys::exit::{Code, Error};
 use serde::Serialize;
 
 use super::ReportArguments;
 use crate::destination::Destination;
+use crate::exporting::{
+    ExportFormat, export_tables, export_text, follow_lines, follow_metrics, write_error,
+};
+use crate::live_export::LiveExport;
 use crate::observer::refuse;
 use crate::output;
 

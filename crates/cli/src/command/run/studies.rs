@@ -1,7 +1,7 @@
 //! `assay run --list`: the shipped studies, or the file of one.
 
-use assay_session::{Code, Error};
 use assay_study::{parse, shipped, shipped_file};
+use assay_sys::exit::{Code, Error};
 use serde::Serialize;
 
 use crate::output;

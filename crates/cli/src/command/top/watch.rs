@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use assay_host::cgroup::inventory::{Inventory, Rates, rates};
-use assay_session::{GroupOrder, groups_document, top_groups};
+use assay_live::groups::{GroupOrder, groups_document, top_groups};
 use assay_sys::escape::terminal;
 use assay_sys::kernel::signal;
 use serde_json::json;

@@ -1,13 +1,13 @@
 //! Which changes are chosen, for recorded runs.
 
 use assay_record::run_folder::Run;
+use assay_run::prepare::Destination;
+use assay_sys::exit::Code;
 use assay_sys::files::Trust;
 use assay_test_support::hosts::host;
 
 use super::*;
-use crate::code::Code;
-use crate::prepare::Destination;
-use crate::replay_tests::as_recorded_now;
+use crate::replay::as_recorded_now;
 
 fn target(name: &str) -> Target {
     let temp = tempfile::tempdir().unwrap();

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use assay_session::{StudyChoice, cause_names, codes, load_regular};
+use assay_run::load::load_regular;
+use assay_run::overrides::StudyChoice;
+use assay_session::{cause_names, codes};
 use assay_study::{Factor, shipped};
 use assay_sys::files::Dir;
 use clap::{Arg, Command, ValueHint};

@@ -1,0 +1,182 @@
+//! `assay blame`: watches what waits for a CPU until the time is up.
+
+mod command;
+mod disks;
+mod effect;
+mod experiment;
+mod lever;
+mod members;
+mod naming;
+mod proof;
+mod prove;
+
+#[cfg(test)]
+mod fake;
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_host::facts::{Available, HostFacts};
+use assay_host::{Owners, gather};
+use assay_sys::exit::Error;
+use assay_sys::kernel::parse::cgroups::process_groups;
+use assay_sys::kernel::{Error as KernelError, Root, signal};
+
+use crate::watch::waits::{CpuHierarchy, WaitWatch, WatchError};
+use crate::{Answer, DiskAnswer};
+use naming::{NamedBy, find, owner_of};
+
+pub use command::{BlamedCommand, CommandOptions, watch_command};
+pub use effect::{Effect, Turn};
+pub use lever::{GroupFile, HoldBy};
+pub use proof::{Proof, proof_text};
+pub use prove::{ProveOptions, Proven, prove};
+
+/// Between two looks whether the time is up or the user has enough.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Whose waiting is attributed. Groups are watched with all groups below them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlameTarget {
+    /// A group: its path below the mount of the controller `cpu`.
+    Group(String),
+    /// All threads of a process.
+    Process(u32),
+    /// The group of a systemd unit.
+    Unit(String),
+    /// The group of a container or machine, by its name or the beginning of its id.
+    Container(String),
+    /// The group of a Kubernetes pod, by its uid or name.
+    Pod(String),
+}
+
+/// What a target is on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Watched {
+    /// A group, by its path below the mount.
+    Group(String),
+    /// All threads of a process.
+    Process(u32),
+}
+
+/// Watches a target for `length`, or until a signal, and says where its waiting went. Changes nothing.
+///
+/// # Errors
+/// There is no such group or process, or the kernel or its policy refuses the programs.
+pub fn blame(root: &Root, target: &BlameTarget, length: Duration) -> Result<Answer, Error> {
+    let (_, hierarchy) = host(root)?;
+    let target = resolve(root, &hierarchy, target)?;
+    watch_for(root, &hierarchy, &target, length)
+}
+
+/// Like [`blame`], with where the group's requests to the busiest disks waited meanwhile: one answer for each, or
+/// why there is none.
+///
+/// # Errors
+/// Those of [`blame`].
+pub fn blame_with_disks(
+    root: &Root,
+    target: &BlameTarget,
+    length: Duration,
+) -> Result<(Answer, Available<Vec<DiskAnswer>>), Error> {
+    let (facts, hierarchy) = host(root)?;
+    let target = resolve(root, &hierarchy, target)?;
+    let disks = disks::start(root, &facts, &target);
+    let answer = watch_for(root, &hierarchy, &target, length)?;
+    Ok((answer, disks::finish(disks)))
+}
+
+/// Finds what a target names.
+fn resolve(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Result<Watched, Error> {
+    let (by, name) = match target {
+        BlameTarget::Group(path) => return Ok(Watched::Group(hierarchy.path(path))),
+        BlameTarget::Process(id) => return Ok(Watched::Process(*id)),
+        BlameTarget::Unit(name) => (NamedBy::Unit, name),
+        BlameTarget::Container(name) => (NamedBy::Container, name),
+        BlameTarget::Pod(name) => (NamedBy::Pod, name),
+    };
+    find(root, hierarchy, by, name).map(Watched::Group)
+}
+
+/// The path of the group that a target is, or that a process is in.
+///
+/// # Errors
+/// There is no such group or process, or several groups have the name.
+pub fn group_of(root: &Root, target: &BlameTarget) -> Result<String, Error> {
+    if let BlameTarget::Group(path) = target {
+        return Ok(path.clone());
+    }
+    let (_, hierarchy) = host(root)?;
+    match resolve(root, &hierarchy, target)? {
+        Watched::Group(path) => Ok(path),
+        Watched::Process(id) => group_of_process(root, &hierarchy, id),
+    }
+}
+
+fn watch_for(
+    root: &Root,
+    hierarchy: &CpuHierarchy,
+    target: &Watched,
+    length: Duration,
+) -> Result<Answer, Error> {
+    let mut watch = attach(root, hierarchy, target)?;
+    watch.start().map_err(Error::host)?;
+    while watch.elapsed() < length && signal::interrupted_by().is_none() && is_there(root, target) {
+        std::thread::sleep(LOOK.min(length.saturating_sub(watch.elapsed())));
+    }
+    one_answer(root, hierarchy, watch).map_err(Error::host)
+}
+
+/// Attaches the programs for a target.
+fn attach(root: &Root, hierarchy: &CpuHierarchy, target: &Watched) -> Result<WaitWatch, Error> {
+    let watch = match target {
+        Watched::Process(id) => WaitWatch::on_process(root, hierarchy, *id),
+        Watched::Group(path) => WaitWatch::on_groups(root, hierarchy, std::slice::from_ref(path)),
+    };
+    watch.map_err(|refused| explain(&refused))
+}
+
+/// The answer about the only target, with the owners of the groups in it.
+fn one_answer(
+    root: &Root,
+    hierarchy: &CpuHierarchy,
+    watch: WaitWatch,
+) -> Result<Answer, KernelError> {
+    let nothing = || KernelError::unexpected("read", Path::new("the answer"), "nothing is watched");
+    let mut answer = watch.finish()?.pop().ok_or_else(nothing)?;
+    let owners = Owners::new(root);
+    answer.set_owners(|path| owner_of(&owners, hierarchy, path));
+    Ok(answer)
+}
+
+/// The group of a process.
+fn group_of_process(root: &Root, hierarchy: &CpuHierarchy, id: u32) -> Result<String, Error> {
+    let groups = root.read(format!("/proc/{id}/cgroup")).map_err(|error| {
+        Error::usage(error.with_hint("no process has this id; `assay top` and ps(1) list them"))
+    })?;
+    let groups = process_groups(&groups);
+    let group = groups.into_iter().find(|one| hierarchy.has(&one.controllers));
+    group.map(|one| one.group).ok_or_else(|| Error::host("the process has no group of `cpu`"))
+}
+
+fn explain(refused: &WatchError) -> Error {
+    match refused {
+        WatchError::Target(reason) => Error::usage(reason),
+        WatchError::Host(reason) => Error::host(reason),
+    }
+}
+
+/// A process ends; a group that is removed has no threads, which is no reason to end.
+fn is_there(root: &Root, target: &Watched) -> bool {
+    match target {
+        Watched::Process(id) => root.exists(format!("/proc/{id}/schedstat")),
+        Watched::Group(_) => true,
+    }
+}
+
+/// This host, and where it has the controller `cpu`.
+fn host(root: &Root) -> Result<(HostFacts, CpuHierarchy), Error> {
+    let facts = gather(root).map_err(Error::host)?;
+    let hierarchy = CpuHierarchy::new(&facts).map_err(|refused| explain(&refused))?;
+    Ok((facts, hierarchy))
+}

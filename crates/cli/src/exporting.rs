@@ -1,0 +1,237 @@
+//! Exports of recorded and running runs, to any writer.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use assay_record::run_folder::Run;
+use assay_report::export::{Error, Follower, Format, Outcome, RunSource};
+
+/// How often a running run is polled. The sampler writes its batches once a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// A format for other programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExportFormat {
+    /// Five tables as Parquet.
+    Parquet,
+    /// Five tables as CSV.
+    Csv,
+    /// The rows of the same tables as JSON lines.
+    JsonLines,
+    /// Verdicts as OpenMetrics text; for a running run its counters.
+    OpenMetrics,
+    /// Verdicts as JUnit XML.
+    Junit,
+    /// Verdicts as JSON, the document verdict.json.
+    Json,
+    /// JSON like `fio --output-format=json`.
+    Fio,
+}
+
+impl ExportFormat {
+    /// Every format with its name for users and what it holds.
+    pub(crate) const ALL: [(&str, Self, &str); 7] = [
+        ("parquet", Self::Parquet, "Five tables as Parquet"),
+        ("csv", Self::Csv, "Five tables as CSV"),
+        ("jsonl", Self::JsonLines, "The rows of the same tables as JSON lines"),
+        (
+            "openmetrics",
+            Self::OpenMetrics,
+            "Verdicts as OpenMetrics text; for a running run its counters",
+        ),
+        ("junit", Self::Junit, "Verdicts as JUnit XML, a promise a test case, for CI services"),
+        ("json", Self::Json, "Verdicts as JSON, like verdict.json"),
+        ("fio", Self::Fio, "JSON like `fio --output-format=json`, for groups that do I/O"),
+    ];
+
+    /// The format of the tables, if it is one that needs a folder.
+    #[must_use]
+    pub(crate) const fn of_tables(self) -> Option<Format> {
+        match self {
+            Self::Parquet => Some(Format::Parquet),
+            Self::Csv => Some(Format::Csv),
+            _ => None,
+        }
+    }
+}
+
+/// Writes runs as tables into a folder; without one, a single run's into `export/` of its own folder.
+///
+/// # Errors
+/// The folder cannot be written, or there is none for several runs.
+pub(crate) fn export_tables(
+    runs: &[RunSource],
+    format: Format,
+    out: Option<&Path>,
+    samples: bool,
+) -> Result<Outcome, Error> {
+    let folder = match (out, runs) {
+        (Some(out), _) => assay_sys::files::output_dir(out)?,
+        // Inside the open run folder, so that no link is followed.
+        (None, [only]) => only.open()?.dir().make_dir("export")?,
+        (None, _) => {
+            return Err(Error::NotApplicable(
+                "several runs need a folder for their tables\n  hint: name it with --out"
+                    .to_owned(),
+            ));
+        }
+    };
+    assay_report::export::export(runs, format, &folder, samples)
+}
+
+/// Writes runs as one text; only JSON lines hold several.
+///
+/// # Errors
+/// A run cannot be read, the format does not suit it, or the writer fails.
+pub(crate) fn export_text(
+    runs: &[RunSource],
+    format: ExportFormat,
+    out: &mut dyn Write,
+    samples: bool,
+) -> Result<Outcome, Error> {
+    if format == ExportFormat::JsonLines {
+        return assay_report::export::json_lines(runs, out, samples);
+    }
+    let [source] = runs else {
+        return Err(Error::NotApplicable(
+            "this format holds a single run\n  hint: name one run, or use `--as parquet`"
+                .to_owned(),
+        ));
+    };
+    let text = document(source, format)?;
+    out.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))?;
+    Ok(Outcome::default())
+}
+
+/// A run as a document of a format that holds a single one.
+fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
+    let run = Run::from_folder(&source.open()?)?;
+    let path = source.path();
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Ok(match format {
+        ExportFormat::Fio => {
+            format!("{:#}\n", assay_report::export::fio(&run.manifest, &run.samples)?)
+        }
+        ExportFormat::Junit | ExportFormat::Json => {
+            let judgement = assay_judge::judge(&run.manifest, &run.samples);
+            if judgement.promises_nothing() {
+                return Err(Error::NotApplicable(
+                    "this format holds verdicts, and this run promises nothing".to_owned(),
+                ));
+            }
+            match format {
+                ExportFormat::Junit => assay_report::export::junit(&judgement, Some(&run.manifest)),
+                _ => {
+                    serde_json::to_string_pretty(&judgement)
+                        .map_err(|cause| write_error(&cause.into()))?
+                        + "\n"
+                }
+            }
+        }
+        _ => {
+            let promises = run.manifest.recording.is_none();
+            let judgement = promises.then(|| assay_judge::judge(&run.manifest, &run.samples));
+            assay_report::export::openmetrics(&name, &run.manifest, judgement.as_ref())
+        }
+    })
+}
+
+/// Writes new rows of a running run as JSON lines until it is over or `stop` returns true.
+///
+/// # Errors
+/// The run cannot be read, or the writer fails.
+pub(crate) fn follow_lines(
+    mut follower: Follower,
+    out: &mut dyn Write,
+    stop: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    loop {
+        // Check first: rows written after the check are still read below.
+        let over = stop() || follower.is_over();
+        follower.write(out)?;
+        out.flush().map_err(|cause| write_error(&cause))?;
+        if over {
+            return Ok(());
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Calls `show` with the latest counters of a running run as OpenMetrics text, once a second, until the run
+/// is over.
+///
+/// # Errors
+/// The run cannot be read, or those of `show`.
+pub(crate) fn follow_metrics(
+    run: &Path,
+    mut show: impl FnMut(&str) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut follower = Follower::new(run);
+    let mut live = assay_report::export::Live::default();
+    loop {
+        let over = follower.is_over();
+        follower.samples(&mut |place, table| live.take(place, table))?;
+        show(&live.text(follower.run()))?;
+        if over {
+            return Ok(());
+        }
+        std::thread::sleep(2 * POLL_INTERVAL);
+    }
+}
+
+/// The error of a failed write; a closed pipe is one of its own.
+#[must_use]
+pub(crate) fn write_error(cause: &std::io::Error) -> Error {
+    match cause.kind() {
+        std::io::ErrorKind::BrokenPipe => Error::ReaderClosed,
+        _ => Error::Write("the output".to_owned(), cause.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded() -> Vec<RunSource> {
+        RunSource::find(&[
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../test-support/faults/one-cpu").into()
+        ])
+        .unwrap()
+    }
+
+    #[test]
+    fn a_recorded_run_becomes_a_text_of_each_format_that_suits_it() {
+        for (format, part) in [
+            (ExportFormat::JsonLines, "\"one-cpu\""),
+            (ExportFormat::OpenMetrics, "# EOF"),
+            (ExportFormat::Junit, "</testsuites>"),
+            (ExportFormat::Json, "\"verdict\""),
+            (ExportFormat::Fio, "\"jobs\""),
+        ] {
+            let mut text = Vec::new();
+            export_text(&recorded(), format, &mut text, false).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            assert!(text.contains(part), "{format:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_document_holds_one_run_and_json_lines_hold_several() {
+        let two = [recorded(), recorded()].concat();
+        let mut text = Vec::new();
+        let error = export_text(&two, ExportFormat::OpenMetrics, &mut text, false).unwrap_err();
+        assert!(error.to_string().contains("a single run") && text.is_empty(), "{error}");
+        assert_eq!(export_text(&two, ExportFormat::JsonLines, &mut text, false).unwrap().runs, 2);
+    }
+
+    #[test]
+    fn tables_of_several_runs_go_to_a_named_folder() {
+        let two = [recorded(), recorded()].concat();
+        let error = export_tables(&two, Format::Csv, None, false).unwrap_err();
+        assert!(error.to_string().contains("name it with --out"), "{error}");
+        let out = tempfile::tempdir().unwrap();
+        let outcome = export_tables(&two, Format::Csv, Some(out.path()), false).unwrap();
+        assert!(!outcome.files.is_empty() && outcome.files.iter().all(|file| file.exists()));
+    }
+}

@@ -1,0 +1,193 @@
+//! One study on many hosts: submitting it, and judging the runs side by side.
+
+mod start;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_judge::verdict::{FleetJudgement, HostState, Verdict};
+use assay_run::observer::Observer;
+use assay_sys::exit::{Code, Error};
+use assay_sys::files::{Caller, Trust, check};
+use assay_sys::kernel::signal;
+
+use crate::{CopySources, Fleet, FleetFolder, cancel, collect, queue, submit, write};
+
+pub use start::{FleetOptions, submit_fleet};
+
+/// How often Slurm is asked while a fleet runs.
+const POLL: Duration = Duration::from_secs(2);
+
+/// A submitted fleet with its folder.
+#[derive(Debug)]
+pub struct OpenFleet {
+    /// The folder.
+    pub folder: FleetFolder,
+    /// Its document.
+    pub fleet: Fleet,
+}
+
+impl OpenFleet {
+    /// Opens a fleet for reading.
+    ///
+    /// # Errors
+    /// The folder holds no fleet.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let (folder, fleet) = FleetFolder::open(path).map_err(Error::usage)?;
+        Ok(Self { folder, fleet })
+    }
+
+    /// Opens a fleet to act on its contents, if a Slurm answers.
+    ///
+    /// # Errors
+    /// The folder holds no fleet, others may have changed it, or there is no Slurm.
+    pub fn open_trusted(path: &Path, trust: Trust) -> Result<Self, Error> {
+        // A folder that is no fleet is reported first, as a usage error.
+        Self::open(path)?;
+        let (folder, fleet) = FleetFolder::open_trusted(path, trust).map_err(Error::host)?;
+        crate::find().map_err(Error::host)?;
+        Ok(Self { folder, fleet })
+    }
+
+    /// The results of the hosts so far, with those of runs that were copied.
+    #[must_use]
+    pub fn judgement(&self, copies: &CopySources) -> FleetJudgement {
+        collect(Some((&self.folder, &self.fleet)), copies, &queue(&self.fleet.jobs))
+    }
+
+    /// Submits the tasks without a verdict again, on nodes that have none.
+    ///
+    /// # Errors
+    /// The fleet is still running, or Slurm refuses the job.
+    pub fn resubmit(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
+        let live = queue(&self.fleet.jobs).map_err(Error::host)?;
+        if !live.is_empty() {
+            return Err(Error::host(
+                "the fleet is still running\n  hint: `assay fleet status` shows it; `assay fleet cancel` ends it",
+            ));
+        }
+        let judgement = self.judgement(&CopySources::default());
+        let (done, missing): (Vec<_>, Vec<_>) =
+            judgement.hosts.into_iter().partition(|host| host.verdict.is_some());
+        let mut exclude = self.fleet.exclude.clone();
+        exclude.extend(done.into_iter().map(|host| host.node));
+        let missing: Vec<usize> = missing.iter().map(|host| host.task).collect();
+        if missing.is_empty() {
+            observer.message("every task has a verdict; nothing is submitted");
+            return Ok(());
+        }
+        self.submit(&missing, &exclude, observer)
+    }
+
+    fn submit(
+        &mut self,
+        tasks: &[usize],
+        exclude: &[String],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let job = submit(&self.folder, &mut self.fleet, tasks, exclude).map_err(Error::host)?;
+        let tasks = assay_judge::verdict::wording::count(tasks.len(), "task");
+        let folder = self.folder.path().display();
+        observer.message(&format!("job {job} of {tasks}; fleet {folder}"));
+        Ok(())
+    }
+
+    /// Waits until no task is in Slurm's queue. An interruption cancels the fleet first; the name of its signal is
+    /// returned.
+    ///
+    /// # Errors
+    /// The jobs cannot be cancelled.
+    pub fn wait(&self, observer: &mut dyn Observer) -> Result<Option<&'static str>, Error> {
+        let (mut shown, mut cancelled) = (None, false);
+        loop {
+            // Slurm may be silent for a while: nothing is lost by that.
+            if let Ok(queue) = queue(&self.fleet.jobs) {
+                let waiting = queue.values().filter(|task| task.waits).count();
+                let counts = (waiting, queue.len() - waiting);
+                if queue.is_empty() || signal::interrupted_twice() {
+                    return Ok(signal::interrupted_by());
+                }
+                if shown.replace(counts) != Some(counts) {
+                    let (waiting, running) = counts;
+                    observer.message(&format!("tasks: {waiting} waiting, {running} running"));
+                }
+            }
+            if signal::interrupted_by().is_some() && !cancelled {
+                self.cancel(observer)?;
+                cancelled = true;
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Removes waiting tasks from the queue, and asks running ones to stop and to restore their hosts.
+    ///
+    /// # Errors
+    /// Slurm refuses.
+    pub fn cancel(&self, observer: &mut dyn Observer) -> Result<(), Error> {
+        observer.message("cancelling the jobs and waiting until every host is restored");
+        cancel(&self.fleet.jobs).map_err(Error::host)
+    }
+}
+
+/// Merges the runs of a fleet and those below folders of copies, and writes the result and its report. A folder
+/// without a fleet gets the merged copies alone.
+///
+/// # Errors
+/// A folder of copies cannot be opened, before anything was made; the result cannot be written.
+pub fn collect_fleet(
+    path: &Path,
+    copies: &[PathBuf],
+    trust: Trust,
+    observer: &mut dyn Observer,
+) -> Result<FleetJudgement, Error> {
+    let copies = CopySources::open(copies).map_err(Error::usage)?;
+    let judgement = match (OpenFleet::open(path), copies.is_empty()) {
+        (Ok(open), _) => {
+            let judgement = open.judgement(&copies);
+            write(open.folder.dir(), &judgement).map_err(Error::host)?;
+            judgement
+        }
+        (Err(error), true) => return Err(error),
+        (Err(_), false) => {
+            let dir =
+                check(path, Caller::from_sudo(), trust).and_then(assay_sys::files::Checked::make);
+            let judgement = collect(None, &copies, &Ok(crate::Queue::new()));
+            write(&dir.map_err(Error::host)?, &judgement).map_err(Error::host)?;
+            judgement
+        }
+    };
+    let missing = judgement.hosts.iter().filter(|host| host.verdict.is_none()).count();
+    if missing > 0 {
+        let word = assay_sys::escape::shell_word(&path.display().to_string());
+        observer.message(&format!(
+            "{missing} of {} without a verdict; again: assay fleet resume {word}",
+            assay_judge::verdict::wording::count(judgement.hosts.len(), "task")
+        ));
+    }
+    Ok(judgement)
+}
+
+/// The exit code for the results of the hosts (docs/cli.md).
+#[must_use]
+pub fn fleet_code(judgement: &FleetJudgement) -> Code {
+    let has = |code: Code| judgement.hosts.iter().any(|host| host.code == Some(code as i32));
+    let none = judgement.hosts.iter().all(|host| host.verdict.is_none());
+    let in_progress = |state| matches!(state, HostState::Waiting | HostState::Running);
+    if judgement.restored == Some(false) || has(Code::RestoreIncomplete) {
+        return Code::RestoreIncomplete;
+    }
+    if has(Code::Workload) {
+        return Code::Workload;
+    }
+    if none && !judgement.hosts.iter().any(|host| in_progress(host.state)) {
+        return Code::Host;
+    }
+    // A study without promises succeeds if every host does.
+    let all_did = judgement.hosts.iter().all(|host| host.code == Some(Code::Kept as i32));
+    match judgement.verdict {
+        Verdict::Void if none => Code::Undecided,
+        Verdict::Void if all_did => Code::Kept,
+        verdict => verdict.code(),
+    }
+}

@@ -1,0 +1,279 @@
+//! Finds, reads and checks studies.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use assay_judge::verdict::wording::count;
+use assay_study::{
+    Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
+};
+use assay_sys::closest;
+use assay_sys::diagnostic::{Diagnostic, Severity};
+use assay_sys::exit::{Code, Error, Findings};
+use assay_sys::files::{MOST_TEXT, input_text, regular_text};
+
+use crate::overrides::StudyChoice;
+
+/// A checked study.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The study with its overrides.
+    pub study: Study,
+    /// Its text, without them.
+    pub text: String,
+    /// Names and texts of the files that it names; empty for a shipped study.
+    pub named_files: Vec<(String, String)>,
+    /// How it was chosen; `None` for a study that this program derived from another.
+    pub choice: Option<StudyChoice>,
+    /// What the check remarked; no errors.
+    pub findings: Findings,
+}
+
+impl Loaded {
+    /// A study that this program derived from another, whose text is `text`.
+    pub fn derived(study: Study, text: &str) -> Self {
+        let text = text.to_owned();
+        Self { study, text, named_files: Vec::new(), choice: None, findings: Findings::default() }
+    }
+
+    /// The seed of the choice.
+    pub fn seed(&self) -> u64 {
+        self.choice.as_ref().map_or(1, |choice| choice.seed)
+    }
+}
+
+/// How text of a file is read, up to so many bytes.
+type Reader = fn(&Path, u64) -> Result<String, assay_sys::files::Error>;
+
+/// A study's text and origin.
+struct Source {
+    name: String,
+    shown_as: String,
+    text: String,
+    /// The folder for files that the study names; shipped studies have theirs embedded.
+    folder: Option<PathBuf>,
+}
+
+/// Finds, reads and checks a study, and applies its overrides.
+///
+/// # Errors
+/// All mistakes together, in `findings`; a study that cannot be found or read.
+pub fn load(choice: &StudyChoice) -> Result<Loaded, Error> {
+    load_by(choice, input_text)
+}
+
+/// The same without waiting for anybody, as completions need it: what is not a regular file, such as a pipe, is not read.
+///
+/// # Errors
+/// The study, or a file that it names, is not a regular file; and those of [`load`].
+pub fn load_regular(choice: &StudyChoice) -> Result<Loaded, Error> {
+    load_by(choice, regular_text)
+}
+
+fn load_by(choice: &StudyChoice, read_text: Reader) -> Result<Loaded, Error> {
+    let source = find(choice, read_text)?;
+    let read = RefCell::new(Vec::new());
+    let read_named = |path: &str| {
+        let text = read_named_file(&source, path, read_text)?;
+        if source.folder.is_some() {
+            read.borrow_mut().push((path.to_owned(), text.clone()));
+        }
+        Ok(text)
+    };
+    let (study, findings) = checked(&source, &read_named, choice);
+    let findings = Findings::new(&source.shown_as, &source.text, findings);
+    let Some(study) = study else {
+        let errors = findings.findings.iter().filter(|one| one.severity == Severity::Error).count();
+        let note =
+            format!("{} has {}; nothing was touched", source.shown_as, count(errors, "mistake"));
+        return Err(mistakes(findings, note));
+    };
+    let study = Study { folder: folder(&source), ..study };
+    let named_files = read.into_inner();
+    Ok(Loaded { study, text: source.text, named_files, choice: Some(choice.clone()), findings })
+}
+
+/// Checks a recorded study with the overrides of its run. The recorded text is used, not the current
+/// file.
+///
+/// # Errors
+/// All mistakes together, in `findings`.
+pub fn reload(name: &str, text: &str, choice: &StudyChoice) -> Result<Study, Error> {
+    let path = Path::new(&choice.study);
+    let source = Source {
+        name: name.to_owned(),
+        shown_as: format!("the recorded study {name}"),
+        text: text.to_owned(),
+        folder: path.is_file().then(|| path.parent().unwrap_or(Path::new("")).to_owned()),
+    };
+    let read_named = |path: &str| read_named_file(&source, path, input_text);
+    let (study, findings) = checked(&source, &read_named, choice);
+    let note = "the recorded study cannot be planned again; nothing was touched";
+    study.ok_or_else(|| {
+        mistakes(Findings::new(&source.shown_as, &source.text, findings), note.to_owned())
+    })
+}
+
+/// Parses a study and applies the overrides; no study if there are mistakes.
+fn checked(
+    source: &Source,
+    read: &dyn Fn(&str) -> Result<String, String>,
+    choice: &StudyChoice,
+) -> (Option<Study>, Vec<Diagnostic>) {
+    let (study, mut findings) = match choice.published {
+        true if !has_published(&source.text) => (None, vec![no_document()]),
+        true => parse_published(&source.name, &source.text, read),
+        false => parse(&source.name, &source.text, read),
+    };
+    let study = study.and_then(|mut study| match choice.apply(&mut study) {
+        Ok(()) => Some(study),
+        Err(more) => {
+            findings.extend(more);
+            None
+        }
+    });
+    (study, findings)
+}
+
+fn no_document() -> Diagnostic {
+    let message =
+        "--published: the study has no [published], the sizes of a document that it repeats";
+    Diagnostic::error("A0003", message).hint("leave `--published` out")
+}
+
+fn mistakes(findings: Findings, note: String) -> Error {
+    Error { findings: Some(Box::new(findings)), note: Some(note), ..Error::ended(Code::Usage) }
+}
+
+/// Finds a study. A name without a slash and without `.toml` or `.fio` means a shipped study.
+fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
+    let name = choice.study.as_str();
+    let path = Path::new(name);
+    let suffix = path.extension();
+    let is_job_file = suffix.is_some_and(|suffix| suffix == "fio");
+    if choice.weights.is_some() && !is_job_file {
+        let hint = "the weights of a study are among its `knobs`, or a factor for `--set`";
+        return Err(Error::usage(format!("--weights is for a fio job file\n  hint: {hint}")));
+    }
+    let is_bare = !name.contains('/') && suffix.is_none_or(|suffix| suffix != "toml");
+    if is_bare && !is_job_file && !path.is_file() {
+        return find_shipped(name);
+    }
+    let text = read_text(path, MOST_TEXT).map_err(|error| {
+        let hint = file_beside(path)
+            .unwrap_or_else(|| "name a study file, or one of `assay run --list`".to_owned());
+        Error::usage(format!("cannot read {name}: {}\n  hint: {hint}", error.cause))
+    })?;
+    let file = path.file_name().map(|file| file.to_string_lossy().into_owned());
+    let (shown_as, text) = match file.filter(|_| is_job_file) {
+        Some(file) => {
+            let study = job_file_study(&file, &text, choice.weights.as_deref());
+            (format!("the study of {name}"), study.map_err(Error::usage)?)
+        }
+        None => (name.to_owned(), text),
+    };
+    Ok(Source {
+        name: study_name(path),
+        shown_as,
+        text,
+        folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
+    })
+}
+
+fn find_shipped(name: &str) -> Result<Source, Error> {
+    if let Some(study) = shipped().iter().find(|study| study.name == name) {
+        return Ok(Source {
+            name: study.name.to_owned(),
+            shown_as: format!("{name} (shipped)"),
+            text: study.text.to_owned(),
+            folder: None,
+        });
+    }
+    let similar = || {
+        let similar = closest(name, shipped().iter().map(|study| study.name))?;
+        Some(format!("did you mean `{similar}`?"))
+    };
+    let hint = file_beside(Path::new(name)).or_else(similar).unwrap_or_else(|| {
+        "`assay run --list` lists them; for a file give its path or `.toml`".to_owned()
+    });
+    Err(Error::usage(format!("no shipped study is called `{name}`\n  hint: {hint}")))
+}
+
+/// What to name instead of a folder, or of a file without its ending.
+fn file_beside(path: &Path) -> Option<String> {
+    if path.is_dir() {
+        return Some(format!("{} is a folder: name a study file in it", path.display()));
+    }
+    let files = [".toml", ".assay.toml", ".fio"].map(|ending| {
+        let mut file = path.as_os_str().to_owned();
+        file.push(ending);
+        PathBuf::from(file)
+    });
+    let file = files.iter().find(|file| file.is_file())?;
+    Some(format!("did you mean the file `{}`?", file.display()))
+}
+
+fn read_named_file(source: &Source, path: &str, read_text: Reader) -> Result<String, String> {
+    match &source.folder {
+        None => shipped_file(path),
+        Some(folder) => {
+            let path = folder.join(path);
+            read_text(&path, MOST_TEXT)
+                .map_err(|error| format!("{}: {}", path.display(), error.cause))
+        }
+    }
+}
+
+/// The absolute path of a study file's folder.
+fn folder(source: &Source) -> Option<String> {
+    let folder = source.folder.as_ref()?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    Some(folder.canonicalize().ok()?.display().to_string())
+}
+
+/// The study of a file: `mine` of `mine.toml`, and of `mine.assay.toml`, the pattern by which editors know studies.
+fn study_name(path: &Path) -> String {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem.unwrap_or_default();
+    stem.strip_suffix(".assay").filter(|name| !name.is_empty()).map_or(stem.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_of_the_text_and_of_the_overrides_come_together() {
+        let set = vec!["groups".to_owned(), "no-such=1".to_owned()];
+        let error = load(&StudyChoice { set, ..StudyChoice::named("io-weight") }).unwrap_err();
+        assert_eq!(error.code, Code::Usage);
+        let note = "io-weight (shipped) has 2 mistakes; nothing was touched";
+        assert_eq!(error.note.as_deref(), Some(note));
+        assert_eq!(error.findings.unwrap().findings.len(), 2);
+    }
+
+    #[test]
+    fn a_similar_shipped_study_is_proposed() {
+        let error = load(&StudyChoice::named("io-wieght")).unwrap_err();
+        assert!(error.to_string().contains("did you mean `io-weight`?"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_a_regular_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe.toml");
+        let dir = assay_sys::files::Dir::open(folder.path()).unwrap();
+        // Somebody else has it open for writing, and writes nothing.
+        let _open = dir.make_fifo("pipe.toml").unwrap();
+        let error = load_regular(&StudyChoice::named(pipe.display().to_string())).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
+    }
+
+    #[test]
+    fn both_patterns_of_files_name_the_same_study() {
+        for file in ["a/mine.toml", "a/mine.assay.toml", "mine"] {
+            assert_eq!(study_name(Path::new(file)), "mine");
+        }
+        assert_eq!(study_name(Path::new(".assay.toml")), ".assay");
+    }
+}
