@@ -4,7 +4,7 @@ use std::fmt;
 
 use assay_sys::units::Bytes;
 
-use crate::knob::amount::{bytes_or_max, microseconds};
+use crate::knob::amount::microseconds;
 
 /// Placeholder in a value for the `MAJ:MIN` of the group's disk, which is known only when the disk
 /// exists; the runner replaces it.
@@ -22,10 +22,14 @@ pub struct Key {
 /// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// Bytes per second, also with a unit, or `max`.
+    /// Bytes per second, also with a unit.
     Rate,
-    /// Requests per second, or `max`.
+    /// The same, or `max`.
+    RateOrMax,
+    /// Requests per second.
     Count,
+    /// The same, or `max`.
+    CountOrMax,
     /// Microseconds, or a duration with its unit.
     Microseconds,
     /// A number with up to two decimals.
@@ -41,9 +45,15 @@ impl Key {
 
     fn normal(&self, value: &str) -> Option<String> {
         match self.kind {
-            KeyKind::Rate => bytes_or_max(value).filter(|rate| rate != "0"),
-            KeyKind::Count if value == "max" => Some(value.to_owned()),
-            KeyKind::Count => value.parse::<u64>().ok().filter(|n| *n > 0).map(|n| n.to_string()),
+            KeyKind::RateOrMax | KeyKind::CountOrMax if value == "max" => Some(value.to_owned()),
+            KeyKind::Rate | KeyKind::RateOrMax => value
+                .parse::<Bytes>()
+                .ok()
+                .filter(|rate| rate.get() > 0)
+                .map(|rate| rate.get().to_string()),
+            KeyKind::Count | KeyKind::CountOrMax => {
+                value.parse::<u64>().ok().filter(|n| *n > 0).map(|n| n.to_string())
+            }
             KeyKind::Microseconds => microseconds(value, 0, u64::from(u32::MAX)),
             KeyKind::Percent => {
                 let number: f64 = value.parse().ok()?;
@@ -57,8 +67,10 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
-            KeyKind::Rate => "BYTES|max".to_owned(),
-            KeyKind::Count => "NUMBER|max".to_owned(),
+            KeyKind::Rate => "BYTES".to_owned(),
+            KeyKind::RateOrMax => "BYTES|max".to_owned(),
+            KeyKind::Count => "NUMBER".to_owned(),
+            KeyKind::CountOrMax => "NUMBER|max".to_owned(),
             KeyKind::Microseconds => "MICROSECONDS".to_owned(),
             KeyKind::Percent => "PERCENT".to_owned(),
             KeyKind::Words(words) => words.join("|"),
@@ -140,7 +152,8 @@ fn pairs(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const LIMITS: &[Key] = &[Key::new("rbps", KeyKind::Rate), Key::new("riops", KeyKind::Count)];
+    const LIMITS: &[Key] =
+        &[Key::new("rbps", KeyKind::RateOrMax), Key::new("riops", KeyKind::CountOrMax)];
 
     #[test]
     fn a_value_without_a_device_is_for_the_disk_of_the_group() {
@@ -154,6 +167,20 @@ mod tests {
         for text in ["", "8:16", "wbps=1", "rbps", "rbps=", "rbps=0", "riops=1k", "rbps=1 rbps=2"] {
             assert_eq!(keys(text, LIMITS), None, "{text}");
         }
+    }
+
+    /// `ioc_cost_model_write` takes numbers only: EINVAL.
+    #[test]
+    fn a_model_has_no_max() {
+        const MODEL: &[Key] =
+            &[Key::new("rbps", KeyKind::Rate), Key::new("rseqiops", KeyKind::Count)];
+        for text in ["rbps=max", "rseqiops=max"] {
+            assert_eq!(keys(text, MODEL), None, "{text}");
+        }
+        assert_eq!(
+            keys("rbps=1m rseqiops=9", MODEL).as_deref(),
+            Some("{device} rbps=1048576 rseqiops=9")
+        );
     }
 
     #[test]

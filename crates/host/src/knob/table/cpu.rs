@@ -81,7 +81,7 @@ pub(super) static KNOBS: &[Knob] = &[
     reading("cpu.stat.local", CPU, Unit::Table)
         .v2(read_only(6, 6).core())
         .v1(read_only(6, 6).config(BANDWIDTH))
-        .about("throttled time of this group itself"),
+        .about("how long the group's own run queues were throttled, by its quota or one above"),
     setting("cpuacct.usage", "cpuacct", Unit::Nanoseconds, R::Integer { low: 0, high: 0 })
         .v1(old_read_write(24).reads("0"))
         .as_files(&["cpu.stat"])

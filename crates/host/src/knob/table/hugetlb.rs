@@ -36,12 +36,12 @@ pub(super) static KNOBS: &[Knob] = &[
         .about("huge pages reserved or in use"),
     reading("hugetlb.<size>.events", HUGETLB, Unit::Table)
         .v2(read_only(5, 6).inside().reads("max 0"))
-        .as_files(&["hugetlb.<size>.failcnt"])
-        .about("how often the limit was hit, including descendants"),
+        .as_files(&["hugetlb.<size>.failcnt", "hugetlb.<size>.rsvd.failcnt"])
+        .about("how often huge pages or reservations of the group and its descendants were refused, by any group's limit"),
     reading("hugetlb.<size>.events.local", HUGETLB, Unit::Table)
         .v2(read_only(5, 6).inside().reads("max 0"))
-        .without_counterpart("v1 counts each group separately in `failcnt`")
-        .about("how often this group itself hit the limit"),
+        .without_counterpart("v1 counts in the group whose limit refused")
+        .about("how often huge pages or reservations of this group itself were refused, by its limit or one above"),
     reading("hugetlb.<size>.numa_stat", HUGETLB, Unit::Table)
         .v2(read_only(5, 17).inside())
         .v1(read_only(5, 17))
@@ -78,6 +78,6 @@ pub(super) static KNOBS: &[Knob] = &[
         .about("how often the limit was hit; writing 0 resets it"),
     setting("hugetlb.<size>.rsvd.failcnt", HUGETLB, Unit::Count, RESET)
         .v1(read_write(5, 7).reads("0"))
-        .without_counterpart("v2 does not count refused reservations")
+        .as_files(&["hugetlb.<size>.events"])
         .about("how often the limit on reservations was hit; writing 0 resets it"),
 ];

@@ -44,7 +44,7 @@ pub(super) static KNOBS: &[Knob] = &[
         .v2(read_write(4, 19).inside().reads("").config("CONFIG_BLK_CGROUP_IOLATENCY"))
         .without_counterpart("v1 has no latency targets")
         .with_conditions(&[C::WholeDisks])
-        .about("latency target; sibling groups with a larger target are slowed down to meet it"),
+        .about("latency target; sibling groups with a larger target are slowed down to meet it; Debian's kernels lack it"),
     setting("io.prio.class", IO, Unit::Word, R::Words(PRIORITIES))
         .v2(read_write(5, 14).reads("no-change").config("CONFIG_BLK_CGROUP_IOPRIO"))
         .as_files(&["blkio.prio.class"])
@@ -73,10 +73,10 @@ pub(super) static KNOBS: &[Knob] = &[
 ];
 
 const LIMITS: &[Key] = &[
-    Key::new("rbps", KeyKind::Rate),
-    Key::new("wbps", KeyKind::Rate),
-    Key::new("riops", KeyKind::Count),
-    Key::new("wiops", KeyKind::Count),
+    Key::new("rbps", KeyKind::RateOrMax),
+    Key::new("wbps", KeyKind::RateOrMax),
+    Key::new("riops", KeyKind::CountOrMax),
+    Key::new("wiops", KeyKind::CountOrMax),
 ];
 const LATENCY: &[Key] = &[Key::new("target", KeyKind::Microseconds)];
 /// `none-to-rt` is the old name of `promote-to-rt`, which came with 6.5.

@@ -25,7 +25,7 @@ pub(super) static KNOBS: &[Knob] = &[
         .about("how often the limit was hit, including descendants"),
     reading("rdma.events.local", "rdma", Unit::Table)
         .both(read_only(7, 2).inside())
-        .about("how often this group itself hit the limit"),
+        .about("how often this group's limit refused (`max`), and requests of its own were refused (`alloc_fail`)"),
     reading("misc.capacity", "misc", Unit::Table)
         .both(read_only(5, 13).root_only())
         .about("resources of the machine, such as keys for encrypted guests"),
