@@ -7,6 +7,9 @@ use std::time::Instant;
 use super::*;
 
 const BANDWIDTH: Topic = CPU.documented_in("Documentation/scheduler/sched-bwc.rst");
+const LOCAL: Topic = CPU
+    .documented_in("Documentation/admin-guide/cgroup-v2.rst, cpu.stat.local")
+    .needing(&[Need::Controller("cpu"), Need::File("cpu.stat.local")]);
 const BURST: Topic = BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Kernel(5, 14)]);
 
 pub(crate) const CASES: &[Case] = &[
@@ -47,6 +50,22 @@ pub(crate) const CASES: &[Case] = &[
             let probes = [fixture.start_bound("a/b", "spin")?];
             let capped = use_of(fixture, &probes, |windows| judge_cap(windows, 0.2))?;
             Ok(capped.with("the child's own quota is 0.5 CPUs"))
+        },
+    ),
+    LOCAL.case(
+        "a-quota-above-counts-in-local-time-only",
+        "Below a group that is throttled, cpu.stat counts no throttling, and cpu.stat.local counts its \
+         time.",
+        |fixture| {
+            fixture.make_parent("a")?;
+            fixture.make("a/b")?;
+            set(fixture, "a", 20_000)?;
+            let _probe = fixture.start_bound("a/b", "spin")?;
+            // Local time is added when throttling ends.
+            fixture.wait_for(3.0, || Ok(throttled(fixture, "a")?.0 >= 3))?;
+            let counts = [throttled(fixture, "a")?.0, throttled(fixture, "a/b")?.0];
+            let key = fixture.by_version("throttled_time", "throttled_usec");
+            Ok(judge_inherited(counts, fixture.keyed("a/b", "cpu.stat.local", key)?))
         },
     ),
     BANDWIDTH.case(
@@ -224,6 +243,16 @@ fn judge_count((count, seconds): (u64, f64), reached: f64) -> Outcome {
         .void_if(count == 0 && reached < 0.9, "it never reached its quota")
 }
 
+/// How often the group with the quota and the one below were throttled, and the local time of the latter.
+fn judge_inherited([above, below]: [u64; 2], local: u64) -> Outcome {
+    let unit = "units of cpu.stat.local";
+    let evidence = format!(
+        "the group above was throttled {above} times, this one {below} times, {local} {unit}"
+    );
+    Outcome::holds(below == 0 && local > 0, evidence)
+        .void_if(above < 3, "the group above hardly reached its quota")
+}
+
 fn judge_far_above(windows: &[Window], (count, seconds): (u64, f64)) -> Outcome {
     let busy = mean_busy(windows);
     let evidence =
@@ -319,6 +348,14 @@ mod tests {
         assert_eq!(judge_count((12, 0.9), 0.98).verdict, Verdict::Kept);
         // A container that has less than the quota throttles instead.
         assert_eq!(judge_count((0, 0.0), 0.75).verdict, Verdict::Void);
+    }
+
+    #[test]
+    fn throttling_by_a_quota_above_is_broken_if_it_is_counted_as_its_own_or_not_at_all() {
+        assert_eq!(judge_inherited([3, 0], 160_000).verdict, Verdict::Kept);
+        assert_eq!(judge_inherited([3, 3], 160_000).verdict, Verdict::Broken);
+        assert_eq!(judge_inherited([3, 0], 0).verdict, Verdict::Broken);
+        assert_eq!(judge_inherited([0, 0], 0).verdict, Verdict::Void);
     }
 
     #[test]
