@@ -54,9 +54,12 @@ fn weight_mode(symptom: &Symptom<'_, '_>, shared: &Shared) -> Examined {
     let groups: Option<Vec<Contender>> =
         symptom.names.iter().zip(by_weight).map(contender).collect();
     let groups = groups.ok_or("the threads of a group are not known")?;
-    let predicted = mode.divide(shared.count(), &groups);
-    let fit = symptom.fit(&predicted).and_then(|fit| Some((fit, fit.strength()?)));
-    let Some((fit, strength)) = fit else {
+    let fits = mode.divide(shared.count(), &groups).into_iter().filter_map(|predicted| {
+        let fit = symptom.fit(&predicted)?;
+        Some((fit, fit.strength()?, predicted))
+    });
+    let best = fits.max_by(|one, other| one.0.explained().total_cmp(&other.0.explained()));
+    let Some((fit, strength, predicted)) = best else {
         return Ok(Outcome::RuledOut(format!(
             "what `{mode}` makes of weights and threads does not explain the shares"
         )));
