@@ -25,11 +25,22 @@ spin() { # group, CPUs
     sh -c 'echo $$ >"$0/cgroup.procs"; exec taskset -c "$1" sh -c "while :; do :; done"' "$top/$1" "$2" &
     threads="$threads $!"
 }
+# All threads have begun to compute. In an emulated guest on a busy host that takes seconds.
+compute() {
+    for thread in $threads; do
+        for _ in $(seq 60); do
+            # shellcheck disable=SC2046
+            set -- $(cat "/proc/$thread/stat")
+            [ "${14}" -lt 20 ] || break
+            sleep 0.5
+        done
+    done
+}
 # What a thread waits for is made before it is watched. A machine that waits for its host itself leaves some answers void.
 watch() { # group
-    sleep 1
+    compute
     for _ in 1 2 3; do
-        "$assay" blame --for 3s "/${top##*/}/$1" >"$answer" && break
+        "$assay" blame --for 6s "/${top##*/}/$1" >"$answer" && break
     done
     grep -E '%|off|void' "$answer" | head -12
 }

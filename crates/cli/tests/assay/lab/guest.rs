@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::shared::{ARGUMENTS, PATIENCE, Visit, tree, visit, why_not};
 use super::systemd::SYSTEMD;
-use super::watched::{BLAME, CONTENDED};
+use super::watched::{BLAME, CONTENDED, WATCH};
 use crate::bench::Bench;
 use crate::iocost::scan;
 use crate::running::{Running, json};
@@ -69,7 +69,7 @@ pub(super) fn on_v2(test: &str) -> Option<Visit> {
         ["--disk", "null_blk:iops=2000,depth=32,size=64MiB"],
         ["--swap", "128MiB"],
     ];
-    let script = format!("{ARGUMENTS}{ON_V2}{BLAME}{SYSTEMD}exit 7\n");
+    let script = format!("{ARGUMENTS}{ON_V2}{WATCH}{BLAME}{SYSTEMD}exit 7\n");
     visit("v2", test, "debian-6.12", options.as_flattened(), &script)
 }
 
@@ -83,7 +83,7 @@ pub(super) fn on_v1(test: &str) -> Option<Visit> {
         test,
         "debian-6.1",
         options.as_flattened(),
-        &format!("{ARGUMENTS}disk=$ASSAY_LAB_DISK_1\n{BLAME}{CONTENDED}{PANICS}"),
+        &format!("{ARGUMENTS}disk=$ASSAY_LAB_DISK_1\n{WATCH}{BLAME}{CONTENDED}{PANICS}"),
     )
 }
 

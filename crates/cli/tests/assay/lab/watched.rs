@@ -4,10 +4,10 @@
 use serde_json::Value;
 
 use super::guest::{on_v1, on_v2};
-use super::shared::Visit;
+use super::shared::{ARGUMENTS, Visit, visit};
 
-/// Parts of a guest's script about waiting for a CPU.
-pub(super) const BLAME: &str = r#"
+/// Functions of a guest's script for parts that watch.
+pub(super) const WATCH: &str = r#"
 valid() { # a command, up to three times: a machine that waits for its host itself leaves some answers void
     for _ in 1 2 3; do
         "$@" >/run/answer
@@ -27,6 +27,10 @@ beside() { # a command in a group of its own, with a state of its own: one state
 await() { # a command that must succeed, within two minutes
     for _ in $(seq 120); do "$@" && break; sleep 1; done
 }
+"#;
+
+/// Parts about waiting for a CPU, after [`WATCH`].
+pub(super) const BLAME: &str = r#"
 spin='timeout 4 taskset -c 0 sh -c "while :; do :; done"'
 blame quota --set cpu.max='30000 100000' -- sh -c "$spin; true"
 blame threads -- sh -c "$spin & $spin & $spin & wait"
@@ -36,7 +40,7 @@ blame beside -- sh -c "$spin; true"
 touch /run/enough; wait
 "#;
 
-/// Parts of a guest's script about the requests of the disk `$disk` and the contention of two groups, after [`BLAME`].
+/// Parts of a guest's script about the requests of the disk `$disk` and the contention of two groups, after [`WATCH`].
 pub(super) const CONTENDED: &str = r#"
 beside -- fio --name=reader --filename="$disk" --rw=randread --bs=4k --direct=1 --ioengine=libaio \
     --iodepth=8 --thread --time_based --runtime=300
@@ -152,4 +156,31 @@ fn assert_contention_is_seen(guest: &Visit) {
 fn contention_is_seen_on_linux_6_1_with_v1() {
     let Some(guest) = on_v1("contention on 6.1") else { return };
     assert_contention_is_seen(&guest);
+}
+
+/// Every program on a kernel that is newer than the host's: types and places that they use changed there. Since 7.3 weights mean
+/// something else as well.
+fn assert_all_programs_hold(kernel: &str) {
+    const TRUTHS: &str = "crates=$scripts/../crates
+part waits sh $crates/record/tests/guest/truths.sh $assay
+part weights sh $crates/audit/tests/guest/weights.sh $assay\n";
+    let options = [["--cgroup", "v2"], ["--disk", "null_blk:iops=2000,depth=4,size=64MiB"]];
+    let script = format!("{ARGUMENTS}disk=$ASSAY_LAB_DISK_1\n{WATCH}{CONTENDED}{TRUTHS}");
+    let test = format!("eBPF programs on {kernel}");
+    let Some(guest) = visit(kernel, &test, kernel, options.as_flattened(), &script) else { return };
+    for truths in ["waits", "weights"].map(|name| guest.part(name)) {
+        assert_eq!(truths.code, 0, "{}\n{}", truths.text, truths.said);
+    }
+    assert_requests_followed(&guest);
+    assert_contention_is_seen(&guest);
+}
+
+#[test]
+fn all_programs_hold_on_linux_7_2() {
+    assert_all_programs_hold("debian-7.2");
+}
+
+#[test]
+fn all_programs_hold_on_linux_7_3() {
+    assert_all_programs_hold("debian-7.3");
 }
