@@ -1,6 +1,6 @@
 //! Examples of every command, for manual pages and `--help`.
 
-use clap::Command;
+use clap::{Arg, ArgAction, Command};
 
 /// A command line, and what it does.
 pub(crate) type Example = (&'static str, &'static str);
@@ -171,22 +171,33 @@ pub(crate) fn of(command: &str) -> &'static [Example] {
     EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, examples)| examples)
 }
 
-/// The program whose commands show their examples at the end of `--help`.
+/// The program whose commands show their examples, and the same short help by `-h` and `--help`; manual pages say more.
 pub(crate) fn with_examples(program: Command) -> Command {
-    program.mut_subcommands(|command| below(command, ""))
+    short_help(program).mut_subcommands(|command| below(command, ""))
 }
 
 fn below(command: Command, above: &str) -> Command {
     let name = format!("{above}{}", command.get_name());
     let examples = of(&name);
-    let command = command.mut_subcommands(|one| below(one, &format!("{name} ")));
+    let command = short_help(command).mut_subcommands(|one| below(one, &format!("{name} ")));
     if examples.is_empty() {
         return command;
     }
-    let lines = examples.iter().map(|(line, what)| format!("  {line}\n      {what}"));
+    let lines = examples.iter().take(SHOWN).map(|(line, what)| format!("  {line}\n      {what}"));
     let lines = lines.collect::<Vec<_>>().join("\n");
     let own = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
-    command.after_long_help(format!("{own}Examples:\n{lines}"))
+    command.after_help(format!("{own}Examples:\n{lines}"))
+}
+
+/// Examples that help shows at most.
+const SHOWN: usize = 4;
+
+fn short_help(command: Command) -> Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
+    command
+        .disable_help_flag(true)
+        .disable_help_subcommand(true)
+        .arg(help.help("Print help").display_order(901))
 }
 
 #[cfg(test)]

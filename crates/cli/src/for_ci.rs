@@ -15,12 +15,15 @@ use crate::parsers::one_of;
 /// What a CI job asks of a judged run.
 #[derive(Debug, Args)]
 pub(crate) struct CiArguments {
-    /// Write the verdicts as JUnit XML to this file at the end: a promise is a test case, undecided and
-    /// void ones are skipped; `-` for stdout instead of the table
+    /// Write the verdicts as JUnit XML
+    ///
+    /// A promise is a test case, undecided and void ones are skipped; `-` for stdout instead of the table.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// The mildest verdict that fails the command; milder ones end with code 0
-    #[arg(long, value_name = "VERDICT", default_value = "undecided", value_parser = one_of(&FailOn::ALL))]
+    /// Mildest verdict that fails the command
+    ///
+    /// `undecided` (the default), `void` or `broken`. Milder verdicts end with code 0.
+    #[arg(long, value_name = "VERDICT", default_value = "undecided", hide_default_value = true, hide_possible_values = true, value_parser = one_of(&FailOn::ALL))]
     fail_on: FailOn,
 }
 

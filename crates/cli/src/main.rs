@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod countdown;
 mod destination;
 mod examples;
 mod exporting;
@@ -13,6 +14,7 @@ mod output;
 mod parsers;
 mod shared_arguments;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use assay_sys::exit::{Code, Error};
@@ -37,7 +39,8 @@ fn main() -> ExitCode {
         }
     }));
     let program = grouped(examples::with_examples(Arguments::command()));
-    let parsed = program.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
+    let parsed =
+        program.try_get_matches_from(words()).and_then(|found| Arguments::from_arg_matches(&found));
     match parsed {
         Ok(arguments) => {
             output::set(arguments.output);
@@ -53,6 +56,16 @@ fn main() -> ExitCode {
             Code::Usage.into()
         }
     }
+}
+
+/// The command line; `assay help run` is `assay run --help`.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
 }
 
 fn run(command: &Command) -> ExitCode {

@@ -31,11 +31,11 @@ pub(crate) const COLORS: [(&str, Color, &str); 3] = [
 /// What the command line says of all output.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct OutputArguments {
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", value_parser = one_of(&COLORS))]
+    /// Use colours: auto, always or never
+    #[arg(long, global = true, display_order = 900, value_name = "WHEN", default_value = "auto", hide_default_value = true, hide_possible_values = true, value_parser = one_of(&COLORS))]
     color: Color,
     /// Print data and errors only
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 900)]
     quiet: bool,
 }
 

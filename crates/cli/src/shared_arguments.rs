@@ -17,42 +17,55 @@ use crate::parsers::{one_of, repeat_length};
 /// Overrides of a study on the command line.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StudyArguments {
-    /// Study file, name of a shipped study, or fio job file (`mine.fio`)
+    /// Study file, shipped study, or fio job file
     pub(crate) study: String,
-    /// Use the sizes and times of the document that the study repeats; `--set` and others override them
+    /// Use the sizes of the document it repeats
+    ///
+    /// Sizes and times of the document that the study repeats; `--set` and others override them.
     #[arg(long)]
     pub(crate) published: bool,
-    /// Override the values of a factor, e.g. `groups=4,8`; may be repeated
+    /// Values of a factor, as `groups=4,8`
+    ///
+    /// May be repeated.
     #[arg(short, long = "set", value_name = "FACTOR=VALUES")]
     pub(crate) set: Vec<String>,
-    /// Number of repeats of each trial
+    /// Repeats of each trial
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeats: Option<u32>,
-    /// Maximum length of a repeat, e.g. `20s`
+    /// Longest time of a repeat, as `20s`
     #[arg(short, long, value_name = "DURATION", value_parser = repeat_length)]
     pub(crate) duration: Option<Duration>,
-    /// When a trial ends: `decided` (at the first look that decides it, after 8, 10, 14, 18 or 24 repeats)
-    /// or `at_most` (after all its repeats)
+    /// End a trial when `decided`, or `at_most`
+    ///
+    /// `decided`: at the first look that decides it, after 8, 10, 14, 18 or 24 repeats; `at_most`: after
+    /// all its repeats.
     #[arg(long, value_name = "WHEN", value_parser = stop)]
     pub(crate) stop: Option<Stop>,
-    /// Weights of the groups of a fio job file, one for each section or `cgroup=` in its order, e.g.
-    /// `1:3:5`; by default those of its `cgroup_weight=`
+    /// Weights of a job file's groups, as `1:3:5`
+    ///
+    /// One for each section or `cgroup=` in its order; by default those of its `cgroup_weight=`.
     #[arg(long, value_name = "W:W", value_parser = weights)]
     pub(crate) weights: Option<Weights>,
-    /// Use this disk instead of the study's: `loop`, `loop:4GiB`, `/dev/x` (a blank disk or partition) or
-    /// `null_blk:iops=500,depth=32,size=1GiB`; in the lab also `nvme:2GiB` or `virtio:2GiB`
+    /// Use this disk: `loop:4GiB`, `/dev/x`, ...
+    ///
+    /// `loop`, `loop:4GiB`, `/dev/x` (a blank disk or partition) or `null_blk:iops=500,depth=32,size=1GiB`;
+    /// in the lab also `nvme:2GiB` or `virtio:2GiB`.
     #[arg(long, value_name = "DISK")]
     pub(crate) disk: Option<DiskOverride>,
-    /// Erase the disk if this is its serial number, its size, or what is on it (`ext4`)
+    /// Erase the disk, if WHAT is on it
+    ///
+    /// A safeguard: WHAT is its serial number, its size, or what is on it (`ext4`).
     #[arg(long, value_name = "WHAT")]
     pub(crate) erase: Option<String>,
-    /// Use this I/O scheduler instead of the study's
+    /// Use this I/O scheduler
     #[arg(long, value_name = "NAME")]
     pub(crate) scheduler: Option<String>,
-    /// Record with eBPF programs where each group waited, as `evidence = true` in `[sampling]` does
+    /// Record with eBPF where each group waited
+    ///
+    /// As `evidence = true` in `[sampling]` does.
     #[arg(long)]
     pub(crate) evidence: bool,
-    /// Seed for the order of trials and for random data
+    /// Seed for the order and random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -114,8 +127,8 @@ fn stop(text: &str) -> Result<Stop, String> {
 /// Format of what is printed.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct FormatArguments {
-    /// Format of what is printed
-    #[arg(short = 'o', long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&FORMATS))]
+    /// Format: text or json
+    #[arg(short = 'o', long, value_name = "FORMAT", default_value = "text", hide_default_value = true, hide_possible_values = true, value_parser = one_of(&FORMATS))]
     format: Format,
 }
 
@@ -134,10 +147,15 @@ impl FormatArguments {
     }
 }
 
+/// What help and the question say of commands that start load.
+pub(crate) const LOADS: &str = "\
+This puts load on this host and may change its settings until it ends: whatever else runs here is slowed down. It asks \
+first on a terminal, and needs --yes elsewhere.";
+
 /// Whether something that may disturb others is started without a question.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct YesArguments {
-    /// Do not ask before something that may disturb others
+    /// Do not ask first
     #[arg(short, long)]
     yes: bool,
 }
@@ -164,10 +182,7 @@ impl YesArguments {
 
     /// What load does to others.
     pub(crate) fn confirm_load(self) -> Result<(), Error> {
-        self.confirm(
-            "This puts load on this host and may change its settings until it ends: whatever else runs here \
-             is slowed down.",
-        )
+        self.confirm(LOADS)
     }
 }
 
@@ -181,13 +196,13 @@ pub(crate) struct TargetArguments {
     /// Process
     #[arg(short, long, value_name = "PID")]
     pid: Option<u32>,
-    /// Group of a systemd unit, e.g. nginx.service
+    /// Group of a systemd unit
     #[arg(long, value_name = "NAME")]
     unit: Option<String>,
-    /// Group of a container or machine, by name or beginning of its id
+    /// Group of a container, by name or id
     #[arg(long, value_name = "NAME")]
     container: Option<String>,
-    /// Groups of a Kubernetes pod: uid, NAME or NAMESPACE/NAME
+    /// Groups of a pod: uid, NAME or NAMESPACE/NAME
     #[arg(long, value_name = "NAME")]
     pod: Option<String>,
 }
@@ -207,8 +222,9 @@ impl TargetArguments {
 /// Whether folders that other users can write to are accepted.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TrustArguments {
-    /// Accept folders that other users can write to; they can then make this program run any command
-    /// as you
+    /// Allow folders that others can write to
+    ///
+    /// Dangerous: those users can make this program run any command as you.
     #[arg(long)]
     allow_shared_dir: bool,
 }

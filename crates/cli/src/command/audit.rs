@@ -35,26 +35,38 @@ pub(crate) struct AuditArguments {
     /// Audit this snapshot instead of this host
     #[arg(value_name = "SNAPSHOT", conflicts_with = "snapshot")]
     file: Option<PathBuf>,
-    /// Audit the host whose root is mounted at DIR, as in a container that was started with `--pid host -v /:/host:ro`
+    /// Root of the host to audit
+    ///
+    /// Where the root of the host is mounted, as in a container that was started with `--pid host -v
+    /// /:/host:ro`.
     #[arg(long, value_name = "DIR", default_value = "/", conflicts_with = "file")]
     root: PathBuf,
-    /// Write a snapshot of this host to FILE, and audit nothing
+    /// Write a snapshot, and audit nothing
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
-    /// Exit with 1 on findings of this class or worse
-    #[arg(long, value_name = "CLASS", conflicts_with = "snapshot", value_parser = one_of(&Class::ALL))]
+    /// Exit with 1 on findings of CLASS or worse
+    ///
+    /// `no-effect`, `weakened`, `means-else`, `risk` or `not-now`.
+    #[arg(long, value_name = "CLASS", conflicts_with = "snapshot", hide_possible_values = true, value_parser = one_of(&Class::ALL))]
     fail_on: Option<Class>,
-    /// Show every finding and every group, not the first of each kind
+    /// Show every finding and every group
+    ///
+    /// Not only the first of each kind.
     #[arg(short, long, conflicts_with = "snapshot")]
     verbose: bool,
-    /// Show the limits that hold for each group, by itself, the groups above and the machine; with `=PATH` of one and those below
+    /// Show the limits of each group
+    ///
+    /// Those that hold, by the group itself, the groups above and the machine; with `=PATH` of one and
+    /// those below.
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "/",
           conflicts_with_all = ["snapshot", "format", "verbose"])]
     groups: Option<String>,
-    /// Write the audit as an HTML page to FILE too
+    /// Write an HTML page too
     #[arg(long, value_name = "FILE", conflicts_with = "snapshot")]
     report: Option<PathBuf>,
-    /// Write metrics to FILE as well, for the textfile collector of node_exporter
+    /// Write metrics for node_exporter too
+    ///
+    /// For its textfile collector.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "snapshot", "manifests"])]
     textfile: Option<PathBuf>,
     #[command(flatten)]

@@ -16,6 +16,7 @@ use assay_sys::kernel::{Error as KernelError, signal};
 use clap::Args;
 use serde::Serialize;
 
+use crate::countdown::Countdown;
 use crate::observer::this_host;
 use crate::output;
 use crate::parsers::watching;
@@ -33,18 +34,21 @@ moments; both are in the ledger. Exit code 3: the sum misses the kernel's own co
 pub(crate) struct BlameArguments {
     #[command(flatten)]
     target: TargetArguments,
-    /// How long to watch, e.g. `30s`; a command that is still running then is stopped [default: 10s, or
-    /// until the command ends]
+    /// How long to watch
+    ///
+    /// By default 10s, or until the command ends; a command that is still running then is stopped.
     #[arg(long = "for", value_name = "DURATION", value_parser = watching)]
     length: Option<Duration>,
-    /// Set a knob of the command's group, e.g. cpu.max='50000 100000'; may be repeated
+    /// Knob of the command's group, as cpu.max=max
+    ///
+    /// May be repeated.
     #[arg(short, long = "set", value_name = "KNOB=VALUE", conflicts_with = "target")]
     set: Vec<Setting>,
     #[command(flatten)]
     prove: prove::ProveArguments,
     #[command(flatten)]
     format: FormatArguments,
-    /// Command to run in a group of its own and watch, with its arguments
+    /// Command to run in a group of its own
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "target")]
     command: Vec<OsString>,
 }
@@ -73,7 +77,9 @@ pub(crate) fn run(arguments: &BlameArguments) -> Result<Code, Error> {
     let length = arguments.length.unwrap_or(LENGTH);
     let code = match arguments.prove.options()? {
         None => {
+            let countdown = Countdown::start(Some(length));
             let (answer, disks) = blame_with_disks(&this_host().root, &target, length)?;
+            drop(countdown);
             show_with_disks(&answer, &disks, arguments.format.is_json())?
         }
         Some(options) => {

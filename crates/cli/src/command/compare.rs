@@ -19,14 +19,15 @@ use crate::shared_arguments::FormatArguments;
 /// Arguments of `assay compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Run folders A and B; only one with `--over` or `--baseline`
+    /// Run folders; one with --over or --baseline
     #[arg(value_name = "RUN", num_args = 0..=2)]
     runs: Vec<PathBuf>,
-    /// Compare a run with this one and fail only on regressions; without a run, the newest in `runs/`
-    /// that is not the baseline
+    /// Fail only on regressions from this run
+    ///
+    /// Without another run, the newest in `runs/` that is not the baseline.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["over", "study"])]
     baseline: Option<PathBuf>,
-    /// Compare two levels of a factor within one run, repeat by repeat
+    /// Compare two levels within one run
     #[arg(long, value_name = "FACTOR[=A,B]", conflicts_with = "study")]
     over: Option<String>,
     #[command(flatten)]
@@ -38,21 +39,25 @@ pub(crate) struct CompareArguments {
 /// How two sides are compared and shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct How {
-    /// Margin: equal if the larger is at most this much above the smaller
+    /// Margin within which two are equal
+    ///
+    /// Equal if the larger is at most this much above the smaller.
     #[arg(long, value_name = "PERCENT", default_value = "5 %", value_parser = margin)]
     within: f64,
     /// Confidence of the intervals
     #[arg(long, value_name = "PERCENT", default_value = "95 %", value_parser = confidence)]
     confidence: f64,
-    /// Also decide by this measure, e.g. `io.bytes` or `reader.read_p99_ns`; may be repeated
+    /// Decide by this measure too
+    ///
+    /// E.g. `io.bytes` or `reader.read_p99_ns`; may be repeated.
     #[arg(long, value_name = "MEASURE")]
     measure: Vec<String>,
-    /// Also compare runs of different studies, or repeats of very different length
+    /// Compare different studies or lengths too
     #[arg(long)]
     force: bool,
     #[command(flatten)]
     format: FormatArguments,
-    /// Write an HTML page of the comparison to this file, or as compare.html to this folder
+    /// Write an HTML page; compare.html in a folder
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }

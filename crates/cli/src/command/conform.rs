@@ -18,23 +18,32 @@ use crate::shared_arguments::YesArguments;
 
 /// Arguments of `assay conform`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_value_name = "COMMAND")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_value_name = "COMMAND",
+    after_help = "\
+Not for production hosts: on some kernels two cases leave all other work on two CPUs without CPU time for a second, \
+and on Linux 7.3 two change for some seconds how the whole machine divides CPU time. Before these it asks on a \
+terminal, and needs --yes elsewhere."
+)]
 pub(crate) struct ConformArguments {
     #[command(subcommand)]
     command: Option<ConformCommand>,
-    /// Controllers (`cpu`, `core`) or cases [default: all]
+    /// Controllers or cases; all by default
     #[arg(value_name = "CONTROLLER")]
     cases: Vec<String>,
-    /// Format of the results
-    #[arg(short = 'o', long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&FORMATS))]
+    /// Format: text, json or ktap
+    #[arg(short = 'o', long, value_name = "FORMAT", default_value = "text", hide_default_value = true, hide_possible_values = true, value_parser = one_of(&FORMATS))]
     format: ConformFormat,
-    /// List the cases and what each promises; changes nothing
+    /// List the cases and what each promises
     #[arg(long, conflicts_with = "format")]
     list: bool,
-    /// Merge JSON documents of several hosts into one Markdown table; changes nothing
+    /// Merge results of hosts into Markdown
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["format", "list", "cases"])]
     merge: Vec<PathBuf>,
-    /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
+    /// Factor for windows and time limits
+    ///
+    /// By default 1, or 3 in an emulated machine.
     #[arg(long, value_name = "FACTOR", value_parser = patience)]
     patience: Option<f64>,
     #[command(flatten)]

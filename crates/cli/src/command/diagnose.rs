@@ -10,35 +10,44 @@ use clap::Args;
 use crate::observer::{Terminal, this_host};
 use crate::output;
 use crate::parsers::repeat_length;
-use crate::shared_arguments::{FormatArguments, TrustArguments, YesArguments};
+use crate::shared_arguments::{FormatArguments, LOADS, TrustArguments, YesArguments};
 
 /// Arguments of `assay diagnose`.
 #[derive(Debug, Args)]
+#[command(after_help = LOADS)]
 pub(crate) struct DiagnoseArguments {
     /// Run folder
     run: PathBuf,
-    /// Diagnose this trial of the run, by its number [default: the smallest that failed]
+    /// This trial, by its number
+    ///
+    /// By default the smallest that failed.
     #[arg(long, value_name = "N")]
     trial: Option<usize>,
-    /// Maximum length of a repeat [default: 3s, or that of the run if shorter]
+    /// Longest time of a repeat
+    ///
+    /// By default 3s, or that of the run if shorter.
     #[arg(short, long, value_name = "DURATION", value_parser = repeat_length)]
     duration: Option<Duration>,
-    /// Number of rounds, in each of which every change and the unchanged trial run once; changes that
-    /// helped get two more rounds of their own. One round is enough for a failed check; a broken
-    /// promise needs 2 or more [default: 4 to 8, until a cause is found]
+    /// Rounds of every change
+    ///
+    /// In each of them every change and the unchanged trial run once; changes that helped get two more
+    /// rounds of their own. One round is enough for a failed check; a broken promise needs 2 or more. By
+    /// default 4 to 8, until a cause is found.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Test only this cause or change; may be repeated
+    /// Test only this cause; may be repeated
     #[arg(long, value_name = "CAUSE")]
     only: Vec<String>,
-    /// Folder of the interventions [default: `runs/<time>-<study>-explain`]
+    /// Folder of the interventions
+    ///
+    /// By default `runs/<time>-<study>-explain`.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
     yes: YesArguments,
     #[command(flatten)]
     trust: TrustArguments,
-    /// Start the study even if the run folder comes from another host or another user
+    /// Start a study from another host or user
     #[arg(long = "allow-foreign-run")]
     allow_foreign_run: bool,
     #[command(flatten)]

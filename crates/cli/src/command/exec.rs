@@ -24,31 +24,40 @@ The exit code is that of the command: 128+n for signal n, 127 if it was not foun
 be executed. 2: wrong setting, 4: this host cannot do it, 6: the host could not be restored; the \
 command was not run, except with 6. With --quiet-check, 3 instead of 0 if the command's numbers are void.")]
 pub(crate) struct ExecArguments {
-    /// Set a knob by its cgroup v2 name, e.g. memory.max=64M; may be repeated
+    /// Set a knob, e.g. memory.max=64M
+    ///
+    /// By its cgroup v2 name; may be repeated.
     #[arg(short, long = "set", value_name = "KNOB=VALUE")]
     set: Vec<Setting>,
-    /// Place CPUs and memory, e.g. cpus=0-3,mems=0 (cpuset) or memory=interleave:0-1
+    /// Place CPUs and memory: cpus=0-3,mems=0
+    ///
+    /// Of cpuset; or memory=interleave:0-1.
     #[arg(long, value_name = "PLACE", value_parser = assay_run::exec::parse_placement)]
     place: Vec<PlacementOption>,
-    /// Disk whose scheduler decides how io.weight is translated, e.g. sda
+    /// Disk for which io.weight is translated
+    ///
+    /// Whose scheduler decides how, e.g. sda.
     #[arg(long, value_name = "DISK")]
     disk: Option<String>,
-    /// What to do with processes that outlive the command
-    #[arg(long, value_name = "WHAT", default_value = "wait", value_parser = one_of(&LEFTOVERS))]
+    /// Processes left over: wait or kill
+    ///
+    /// `wait`: wait for them, and the limits stay in force.
+    #[arg(long, value_name = "WHAT", default_value = "wait", hide_possible_values = true, value_parser = one_of(&LEFTOVERS))]
     on_exit: Leftover,
-    /// Skip settings that this host cannot make, with a warning, instead of failing
+    /// Skip settings that this host cannot make
     #[arg(long)]
     keep_going: bool,
-    /// Judge whether what the command measured is valid: others, and the hypervisor, left it its CPUs,
-    /// the clock was steady, and nothing swapped; otherwise it is void
+    /// Check that the machine was quiet
+    ///
+    /// No steal, no swapping, a steady clock, and its CPUs left to the command. Exit code 3 if it was not.
     #[arg(long)]
     quiet_check: bool,
-    /// The part of its CPUs that others may take
+    /// Part of its CPUs that others may take
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin, requires = "quiet_check")]
     within: f64,
     #[command(flatten)]
     format: FormatArguments,
-    /// Write the report as JSON to this file
+    /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Command with its arguments

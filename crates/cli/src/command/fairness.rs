@@ -12,6 +12,7 @@ use assay_sys::kernel::{Root, signal};
 use clap::Args;
 use serde::Serialize;
 
+use crate::countdown::Countdown;
 use crate::output;
 use crate::parsers::watching;
 use crate::shared_arguments::FormatArguments;
@@ -48,14 +49,16 @@ struct Watched<'a> {
 
 /// Watches this host. A signal ends it with what was seen so far.
 pub(crate) fn run(arguments: &FairnessArguments) -> Result<Code, Error> {
+    signal::note_interruptions();
     let root = Root::real();
     let settings = match &arguments.settings {
         Some(file) => read_snapshot(file)?,
         None => take_snapshot(&root)?,
     };
     let audit = audit(&settings);
-    signal::note_interruptions();
+    let countdown = Countdown::start(Some(arguments.length));
     let contended = watch_audit(&root, &settings, arguments.length)?;
+    drop(countdown);
     if arguments.format.is_json() {
         output::json(&Watched { audit: &audit, contended: &contended })?;
     } else {

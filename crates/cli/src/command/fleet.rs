@@ -12,14 +12,16 @@ use clap::{Args, Subcommand};
 
 use crate::observer::{Terminal, load, this_host};
 use crate::output;
-use crate::shared_arguments::{FormatArguments, StudyArguments, TrustArguments, YesArguments};
+use crate::shared_arguments::{
+    FormatArguments, LOADS, StudyArguments, TrustArguments, YesArguments,
+};
 
 /// Subcommands of `assay fleet`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Submit a study to Slurm as a job array, one run per host; wait, collect, report
+    /// Submit a study to Slurm, one run per host, and collect the runs
     Run(Box<FleetRunArguments>),
-    /// Resubmit tasks without a verdict; wait, collect, report
+    /// Resubmit tasks without a verdict, and collect the runs
     Resume(FleetResumeArguments),
     /// Show the state of a fleet's tasks
     Status(FleetArguments),
@@ -30,37 +32,46 @@ pub(crate) enum FleetCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = LOADS)]
 pub(crate) struct FleetRunArguments {
     #[command(flatten)]
     study: StudyArguments,
-    /// Nodes, as a Slurm node list, e.g. `node1,node[3-5]`
+    /// Nodes, as `node1,node[3-5]`
     #[arg(long, value_name = "LIST", conflicts_with = "nodes", help_heading = "Fleet")]
     hosts: Option<String>,
-    /// Number of nodes, whichever Slurm chooses [default: all]
+    /// Number of nodes; all by default
     #[arg(long, value_name = "N", help_heading = "Fleet",
           value_parser = clap::value_parser!(u32).range(1..))]
     nodes: Option<u32>,
-    /// Partition whose nodes to use [default: Slurm's default partition]
+    /// Partition, else Slurm's default
     #[arg(long, value_name = "NAME", help_heading = "Fleet")]
     partition: Option<String>,
-    /// Folder that all hosts share under the same path; fleets are created in it
+    /// Folder that all hosts share
+    ///
+    /// Under the same path; fleets are created in it.
     #[arg(long, value_name = "DIR", default_value = "runs", help_heading = "Fleet")]
     shared: PathBuf,
-    /// Folder of this fleet [default: `SHARED/<time>-<study>-fleet`]
+    /// Folder of this fleet
+    ///
+    /// By default `SHARED/<time>-<study>-fleet`.
     #[arg(long, value_name = "DIR", help_heading = "Fleet")]
     out: Option<PathBuf>,
-    /// Time limit for the run of a host, if the plan cannot tell (a long preparation)
+    /// Time limit for the run of a host
+    ///
+    /// If the plan cannot tell: a long preparation.
     #[arg(long, value_name = "DURATION", value_parser = crate::parsers::repeat_length,
           help_heading = "Fleet")]
     timeout: Option<Duration>,
-    /// Path of the program, the same here and on all hosts [default: path of this program]
+    /// Path of the program on all hosts
     #[arg(long, value_name = "PATH", help_heading = "Fleet")]
     program: Option<PathBuf>,
     #[command(flatten)]
     yes: YesArguments,
     #[command(flatten)]
     trust: TrustArguments,
-    /// Submit and exit; follow with `assay fleet status` and `collect`
+    /// Submit and exit
+    ///
+    /// Follow with `assay fleet status` and `collect`.
     #[arg(long, help_heading = "Fleet")]
     detach: bool,
     #[command(flatten)]
@@ -92,7 +103,9 @@ pub(crate) struct FleetArguments {
 pub(crate) struct FleetCollectArguments {
     /// Folder of the fleet; with --collect-from also another one, for the report
     fleet: PathBuf,
-    /// Also judge the runs below these folders, which were copied from hosts without a shared folder
+    /// Judge runs below these folders too
+    ///
+    /// They were copied from hosts without a shared folder.
     #[arg(long, value_name = "DIR", num_args = 1..)]
     collect_from: Vec<PathBuf>,
     #[command(flatten)]

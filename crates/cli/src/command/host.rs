@@ -20,7 +20,9 @@ use crate::shared_arguments::FormatArguments;
 pub(crate) struct HostArguments {
     #[command(flatten)]
     format: FormatArguments,
-    /// Compare the knob table with a new group in every hierarchy; exit code 1 on any difference
+    /// Compare the knob table with this kernel
+    ///
+    /// With a new group in every hierarchy; exit code 1 on any difference.
     #[arg(long)]
     knobs_check: bool,
 }

@@ -20,7 +20,7 @@ use crate::shared_arguments::FormatArguments;
 /// Arguments of `assay judge`.
 #[derive(Debug, Args)]
 pub(crate) struct JudgeArguments {
-    /// Run folder; several runs of one study on one host are judged together
+    /// Run folder; several of one study together
     #[arg(required_unless_present_any = ["fio", "bw_log", "csv"], value_name = "RUN")]
     run: Vec<PathBuf>,
     #[command(flatten)]

@@ -51,7 +51,9 @@ pub(crate) struct LabRunArguments {
     guest: GuestArguments,
     #[command(flatten)]
     study: StudyArguments,
-    /// Run folder [default: `runs/<time>-<study>`]
+    /// Run folder
+    ///
+    /// By default `runs/<time>-<study>`.
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
     #[command(flatten)]
@@ -85,8 +87,10 @@ pub(crate) struct LabConformArguments {
 pub(crate) struct GuestWithDisks {
     #[command(flatten)]
     guest: GuestArguments,
-    /// Disk for the guest: `null_blk:iops=500,depth=32`, `nvme:2GiB` or `virtio:2GiB`; may be repeated.
-    /// The device nodes are in $ASSAY_LAB_DISK_1, $ASSAY_LAB_DISK_2, ...
+    /// Disk: `null_blk:iops=500`, `nvme:2GiB`, ...
+    ///
+    /// `null_blk:iops=500,depth=32`, `nvme:2GiB` or `virtio:2GiB`; may be repeated. The device nodes are
+    /// in $ASSAY_LAB_DISK_1, $ASSAY_LAB_DISK_2, ...
     #[arg(long = "disk", value_name = "DISK")]
     disks: Vec<DiskOverride>,
 }

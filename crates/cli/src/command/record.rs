@@ -12,6 +12,7 @@ use assay_run::runner::FollowTarget;
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 
+use crate::countdown::Countdown;
 use crate::observer::{Terminal, this_host};
 use crate::output;
 use crate::parsers::duration_in;
@@ -24,24 +25,30 @@ The host is not changed. A command's output goes to logs/command in the run fold
 pub(crate) struct RecordArguments {
     #[command(flatten)]
     target: TargetArguments,
-    /// Length, e.g. `5s`; a command that is still running then is stopped [default: until the command or
-    /// process ends; 10s for a group]
+    /// How long to record
+    ///
+    /// By default until the command or process ends, and 10s for a group. A command that is still running
+    /// then is stopped.
     #[arg(long = "for", value_name = "DURATION", value_parser = length)]
     length: Option<Duration>,
-    /// Time between two rounds, at least 10ms
+    /// Time between two rounds
     #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = interval)]
     interval: Duration,
-    /// Also sample a source that disturbs the host, e.g. pagetypeinfo; may be repeated
+    /// Also sample a source that costs more
+    ///
+    /// One that disturbs the host, as `pagetypeinfo`. May be repeated.
     #[arg(long, value_name = "SOURCE", value_parser = source)]
     source: Vec<String>,
-    /// Run folder [default: `runs/<time>-sample`]
+    /// Run folder
+    ///
+    /// By default `runs/<time>-sample`.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustArguments,
     #[command(flatten)]
     format: FormatArguments,
-    /// Command to start and follow, with its arguments
+    /// Command to start and follow
     #[arg(trailing_var_arg = true, value_name = "COMMAND", conflicts_with = "target")]
     command: Vec<OsString>,
 }
@@ -72,7 +79,9 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Code, Error> {
         also: arguments.source.clone(),
         destination: arguments.trust.destination(arguments.out.as_deref()),
     };
+    let countdown = Countdown::start(arguments.length);
     let recorded = record(&this_host(), &options, &mut Terminal)?;
+    drop(countdown);
     if let Some(run) = &recorded.run {
         show(&recorded.folder, run, arguments.format.is_json());
     }

@@ -19,23 +19,26 @@ use crate::shared_arguments::FormatArguments;
 /// Arguments of `assay report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// Run folder; with --as several, or folders of run folders
+    /// Run folder; with --as several, or folders of them
     #[arg(value_name = "RUN", required_unless_present_any = ["index", "follow"])]
     runs: Vec<PathBuf>,
-    /// Write the runs in this format instead of the report as a page
+    /// Write the runs in another format
+    ///
+    /// `parquet`, `csv`, `jsonl`, `openmetrics`, `junit`, `json` or `fio` instead of the report as a page.
     #[arg(long = "as", value_name = "FORMAT", value_parser = one_of(&ExportFormat::ALL))]
     kind: Option<ExportFormat>,
-    /// Output: a folder for parquet and csv [default: `export/` in the run folder], a file for the others
-    /// [default: stdout]
+    /// Folder for parquet and csv, else a file
+    ///
+    /// By default `export/` in the run folder, and stdout.
     #[arg(long, value_name = "PATH", requires = "kind")]
     out: Option<PathBuf>,
-    /// Leave out the table `samples`, by far the largest
+    /// Leave out samples, the largest table
     #[arg(long, requires = "kind")]
     no_samples: bool,
-    /// Follow a running run until it ends, with `--as jsonl` or `--as openmetrics`
+    /// Follow a running run (jsonl, openmetrics)
     #[arg(long, value_name = "RUN", conflicts_with = "runs", requires = "kind")]
     follow: Option<PathBuf>,
-    /// Instead write the list of all runs in this folder (index.html)
+    /// Write the list of all runs in a folder
     #[arg(long, value_name = "RUNS", conflicts_with_all = ["runs", "kind"])]
     index: Option<PathBuf>,
     #[command(flatten)]

@@ -15,8 +15,10 @@ use crate::shared_arguments::FormatArguments;
 /// Arguments of `assay restore`.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArguments {
-    /// Change nothing on the host; set the ledger of this run aside after you have cleaned up by hand
-    /// what Assay could not. It is kept as RUN.set-aside and no longer blocks new runs
+    /// Set the ledger of this run aside
+    ///
+    /// Change nothing on the host, after you have cleaned up by hand what Assay could not. The ledger is
+    /// kept as RUN.set-aside and no longer blocks new runs.
     #[arg(long, value_name = "RUN")]
     set_aside: Option<String>,
     #[command(flatten)]

@@ -21,19 +21,23 @@ use crate::command::report::export::{finish_live, start_live};
 use crate::for_ci::CiArguments;
 use crate::observer::{Terminal, load, this_host};
 use crate::parsers::duration_in;
-use crate::shared_arguments::{FormatArguments, StudyArguments, TrustArguments, YesArguments};
+use crate::shared_arguments::{
+    FormatArguments, LOADS, StudyArguments, TrustArguments, YesArguments,
+};
 
 /// Arguments of `assay run`.
 #[derive(Debug, Args)]
 #[command(mut_arg("study", |study| study.required(false).required_unless_present("list")
-    .default_value_if("list", ArgPredicate::IsPresent, "")))]
+    .default_value_if("list", ArgPredicate::IsPresent, "")), after_help = LOADS)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     study: StudyArguments,
-    /// List the shipped studies, or print the file of STUDY, to copy and change
+    /// List shipped studies, or print STUDY
     #[arg(long)]
     list: bool,
-    /// Run folder [default: `runs/<time>-<study>`]
+    /// Run folder
+    ///
+    /// By default `runs/<time>-<study>`.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -42,21 +46,27 @@ pub(crate) struct RunArguments {
     trust: TrustArguments,
     #[command(flatten)]
     format: FormatArguments,
-    /// Print the plan and stop, like `assay check`
+    /// Print the plan and stop, like `check`
     #[arg(long)]
     dry_run: bool,
-    /// Wait until a run in progress is over, at most this long [default: 1 h]
+    /// Wait for a run in progress
+    ///
+    /// At most this long; one hour without a value.
     #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "1h", value_parser = patience)]
     wait: Option<Duration>,
     #[command(flatten)]
     ci: CiArguments,
-    /// Compare with this run afterwards; exit code 1 also for a regression
+    /// Compare with this run afterwards
+    ///
+    /// A regression ends with code 1 too.
     #[arg(long, value_name = "RUN")]
     baseline: Option<PathBuf>,
-    /// Write samples and events as JSON lines to this file during the run; `-` for stdout
+    /// Write samples as JSON lines meanwhile
+    ///
+    /// Samples and events; `-` for stdout.
     #[arg(long, value_name = "FILE")]
     live_jsonl: Option<PathBuf>,
-    /// Write the exit code and all errors as JSON to this file at the end
+    /// Write the exit code and all errors
     #[arg(long, value_name = "FILE")]
     errors_json: Option<PathBuf>,
 }

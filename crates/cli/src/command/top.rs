@@ -23,17 +23,19 @@ use crate::shared_arguments::{FormatArguments, TargetArguments};
 pub(crate) struct TopArguments {
     #[command(flatten)]
     target: TargetArguments,
-    /// Show only the hierarchy of this controller, by its v2 name
+    /// Only the hierarchy of this controller
     #[arg(long, value_name = "NAME")]
     controller: Option<String>,
-    /// Maximum depth of groups
+    /// Depth of groups at most
     #[arg(long, value_name = "LEVELS")]
     depth: Option<usize>,
-    /// Show only groups with processes in them or in descendants
+    /// Only groups with processes
     #[arg(long)]
     populated: bool,
-    /// Sort order, largest first [default: path; with --watch: cpu]
-    #[arg(long, value_name = "BY", value_parser = one_of(&GroupOrder::ALL))]
+    /// Sort order, largest first
+    ///
+    /// By default by path, with --watch by cpu.
+    #[arg(long, value_name = "BY", hide_possible_values = false, value_parser = one_of(&GroupOrder::ALL))]
     sort: Option<GroupOrder>,
     /// Update until q or Ctrl-C
     #[arg(short, long)]

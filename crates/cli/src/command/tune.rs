@@ -13,7 +13,9 @@ use clap::builder::ArgPredicate;
 use crate::observer::{Terminal, load, this_host};
 use crate::output;
 use crate::parsers::repeat_length;
-use crate::shared_arguments::{FormatArguments, StudyArguments, TrustArguments, YesArguments};
+use crate::shared_arguments::{
+    FormatArguments, LOADS, StudyArguments, TrustArguments, YesArguments,
+};
 
 /// The study that proves the parameters of iocost.
 const PROOF: &str = "io-weight";
@@ -21,30 +23,36 @@ const PROOF: &str = "io-weight";
 /// Arguments of `assay tune`.
 #[derive(Debug, Args)]
 #[command(mut_arg("study", |study| study.required(false).required_unless_present("iocost")
-    .default_value_if("iocost", ArgPredicate::IsPresent, PROOF)))]
+    .default_value_if("iocost", ArgPredicate::IsPresent, PROOF)), after_help = LOADS)]
 pub(crate) struct TuneArguments {
     #[command(flatten)]
     study: StudyArguments,
-    /// Instead, measure the parameters of iocost for this disk (as for `--disk`) and prove them with the study
-    /// [default: io-weight]; it is written to only if it is an image, or with --erase
+    /// Instead measure iocost parameters of DISK
+    ///
+    /// And prove them with the study, by default io-weight. The disk is written to only if it is an image,
+    /// or with --erase.
     #[arg(long, value_name = "DISK", conflicts_with_all = ["disk", "scheduler", "repeats", "duration", "stop", "fix", "vary", "settings", "write"])]
     iocost: Option<DiskOverride>,
-    /// Total time, e.g. `5m`
+    /// Time in all
     #[arg(long = "for", value_name = "DURATION", value_parser = repeat_length, default_value = "5m")]
     length: Duration,
-    /// Do not change this: `scheduler`, `weights`, or an attribute such as `nr_requests`; may be repeated
+    /// Do not change this; may be repeated
+    ///
+    /// `scheduler`, `weights`, or an attribute such as `nr_requests`.
     #[arg(long, value_name = "NAME")]
     fix: Vec<String>,
-    /// Also try other values of this property of the workload: `iodepth`
-    #[arg(long, value_name = "NAME", value_parser = ["iodepth"])]
+    /// Also vary `iodepth` of the workload
+    #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = ["iodepth"])]
     vary: Vec<String>,
-    /// Maximum number of settings to try
+    /// Settings to try at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     settings: Option<u32>,
-    /// Write the study with the chosen setting to this new file
+    /// Write the study with the setting found
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
-    /// Run folder [default: `runs/<time>-<study>-tune`; with --iocost `runs/<time>-iocost`]
+    /// Run folder
+    ///
+    /// By default `runs/<time>-<study>-tune`; with --iocost `runs/<time>-iocost`.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use crate::running::Running;
 fn targets_that_are_not_there_are_refused_with_a_remedy() {
     let bench = Bench::aside();
     for (arguments, says) in [
-        (&[][..], "give one of GROUP, --pid PID, --unit NAME"),
+        (&[][..], "give one of --group, --pid, --unit"),
         (&["--group", "/no/such/group"], "no group `/no/such/group`"),
         (&["--group", "/"], "name one of them"),
         (&["--pid", "4194304"], "/proc/4194304/cgroup"),

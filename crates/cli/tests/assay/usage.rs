@@ -56,6 +56,36 @@ fn refuses_to_judge_or_report_a_folder_without_a_run() {
 }
 
 #[test]
+fn what_may_disturb_others_needs_a_yes_where_nobody_can_be_asked() {
+    for words in [
+        &["run", "cpu-weight"][..],
+        &["tune", "io-weight"],
+        &["compare", "--interleaved", "cpu-weight", "--set", "groups=2", "--set", "groups=4"],
+        &["conform", "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu"],
+        &["conform", "--kernel", "host"],
+    ] {
+        refused(words, &["hint: --yes"]);
+    }
+}
+
+#[test]
+fn an_error_is_a_document_where_json_is_asked_for() {
+    let bench = Bench::aside();
+    for words in [&["judge", "absent", "-o", "json"][..], &["judge", "--nonsense", "-ojson"]] {
+        let ended = bench.assay(words);
+        ended.assert_code(2);
+        let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!((&document["schema"], &document["code"]), (&1.into(), &2.into()));
+        assert!(
+            document["errors"][0]
+                .as_str()
+                .is_some_and(|error| ended.stderr.contains(error.lines().next().unwrap())),
+            "{document:#}"
+        );
+    }
+}
+
+#[test]
 fn help_is_printed_to_stdout() {
     let bench = Bench::aside();
     for arguments in [&["--help"][..], &["run", "--help"], &["help", "judge"], &["--version"]] {

@@ -1,4 +1,4 @@
-//! Targets: files of samples, read as in `judge`, `export` and `export --follow`.
+//! Targets: files of samples, read as in `judge`, `report --as` and `report --follow`.
 
 use std::path::Path;
 

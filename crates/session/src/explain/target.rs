@@ -123,9 +123,9 @@ fn requested(judgement: &Judgement, number: usize) -> Result<(usize, usize), Err
     let promise = failed(&is_broken).or_else(|| failed(&is_void));
     promise.map(|promise| (number - 1, promise)).ok_or_else(|| {
         Error::usage(format!(
-            "no promise of trial {number} is broken or void (its verdict: {:?})\n  hint: without --trial the smallest \
+            "no promise of trial {number} is broken or void (its verdict: {})\n  hint: without --trial the smallest \
              trial that failed is explained",
-            trial.verdict
+            trial.verdict.word()
         ))
     })
 }

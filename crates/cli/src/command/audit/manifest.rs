@@ -12,20 +12,23 @@ use crate::output;
 /// Arguments about a manifest.
 #[derive(Debug, Args)]
 pub(super) struct ManifestArguments {
-    /// Compare with what FILE asked for: a Pod, a unit of systemd, a compose file; may be repeated, for a
-    /// KubeletConfiguration and drop-ins
+    /// Compare with a Pod, unit or compose file
+    ///
+    /// May be repeated, for a KubeletConfiguration and drop-ins.
     #[arg(long = "manifest", value_name = "FILE", conflicts_with_all = ["snapshot", "groups", "verbose", "fail_on"])]
     manifests: Vec<PathBuf>,
-    /// The group that the manifest is about, where its path does not tell; a path below the mounts
+    /// Group that the manifest is about
+    ///
+    /// Where the manifest does not tell; a path below the mounts.
     #[arg(long, value_name = "PATH", requires = "manifests", conflicts_with_all = ["unit", "container", "pod"])]
     group: Option<String>,
     /// The same, by its systemd unit
     #[arg(long, value_name = "NAME", requires = "manifests", conflicts_with_all = ["container", "pod"])]
     unit: Option<String>,
-    /// The same, by the name of a container or the beginning of its id
+    /// The same, by container name or id
     #[arg(long, value_name = "NAME", requires = "manifests", conflicts_with = "pod")]
     container: Option<String>,
-    /// The same, by the uid or name of a pod
+    /// The same, by pod uid or name
     #[arg(long, value_name = "NAME", requires = "manifests")]
     pod: Option<String>,
 }

@@ -12,20 +12,22 @@ use crate::shared_arguments::YesArguments;
 /// Arguments of a proof.
 #[derive(Debug, Args)]
 pub(super) struct ProveArguments {
-    /// Then hold this culprit back for moments, in turns in random order, and say how much of the waiting
-    /// goes away: a group, unit, container or pod, or own_quota, which is lifted
+    /// Then hold CULPRIT back for moments
+    ///
+    /// In turns in random order, and say how much of the waiting this takes away. A group, unit, container
+    /// or pod; or own_quota, which is lifted.
     #[arg(long, value_name = "CULPRIT")]
     prove: Option<String>,
-    /// What is done to a culprit
-    #[arg(long, value_enum, default_value_t = By::Freezing, requires = "prove")]
+    /// Hold back by `freezing` or by `weight`
+    #[arg(long, value_enum, default_value_t = By::Freezing, hide_default_value = true, hide_possible_values = true, requires = "prove")]
     by: By,
-    /// Number of turns, half of them with the culprit held back
+    /// Turns, half of them held back
     #[arg(long, value_name = "N", default_value = "12", value_parser = turns, requires = "prove")]
     turns: u32,
-    /// Length of a turn, which is the longest time for which the culprit is held back
+    /// Length of a turn
     #[arg(short, long, value_name = "DURATION", default_value = "1s", value_parser = turn, requires = "prove")]
     duration: Duration,
-    /// Seed for the order of the turns [default: drawn, and printed]
+    /// Seed for the order of turns
     #[arg(long, value_name = "N", requires = "prove")]
     seed: Option<u64>,
     #[command(flatten)]

@@ -20,29 +20,33 @@ use crate::shared_arguments::YesArguments;
 /// The study to run and its overrides.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InterleavedArguments {
-    /// Run this study with two levels of a factor interleaved (A B B A) and compare them; the factor is
-    /// the one that `--set` names twice
+    /// Run STUDY with two levels interleaved
+    ///
+    /// A B B A; the factor is the one that `--set` names twice.
     #[arg(long = "interleaved", value_name = "STUDY", conflicts_with = "runs")]
     pub(super) study: Option<String>,
-    /// With --interleaved: `--set x=1 --set x=2` compares x = 1 with x = 2; other factors as in `assay
-    /// run`
-    #[arg(long, value_name = "FACTOR=VALUE", requires = "study")]
+    /// A level: `--set x=1 --set x=2`
+    ///
+    /// Other factors as in `assay run`.
+    #[arg(short, long, value_name = "FACTOR=VALUE", requires = "study")]
     set: Vec<String>,
-    /// With --interleaved: number of repeats of each side; an even number lets drift cancel
-    #[arg(long, value_name = "N", requires = "study", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Repeats of each side
+    ///
+    /// An even number lets drift cancel.
+    #[arg(short = 'n', long, value_name = "N", requires = "study", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: Option<u32>,
-    /// With --interleaved: maximum length of a repeat, e.g. `20s`
-    #[arg(long, value_name = "DURATION", value_parser = repeat_length, requires = "study")]
+    /// Longest time of a repeat
+    #[arg(short, long, value_name = "DURATION", value_parser = repeat_length, requires = "study")]
     duration: Option<Duration>,
-    /// With --interleaved: run folder [default: `runs/<time>-<study>`]
+    /// Run folder
     #[arg(long, value_name = "DIR", requires = "study")]
     out: Option<PathBuf>,
-    /// With --interleaved: use this disk, as in `assay run --disk`
+    /// Use this disk, as in `assay run`
     #[arg(long, value_name = "DISK", requires = "study")]
     disk: Option<DiskOverride>,
     #[command(flatten)]
     yes: YesArguments,
-    /// With --interleaved: seed for random data
+    /// Seed for random data
     #[arg(long, value_name = "N", requires = "study")]
     seed: Option<u64>,
 }

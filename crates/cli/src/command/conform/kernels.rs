@@ -18,17 +18,18 @@ use crate::shared_arguments::TrustArguments;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Several kernels")]
 pub(super) struct KernelArguments {
-    /// Run the cases on these kernels, and compare: `host`, `debian-5.10` (any series), `debian-newest`,
-    /// `./bzImage:MODULES`; separated by commas
+    /// Kernels: host, debian-6.12, ./bzImage:MODULES
+    ///
+    /// Separated by commas: `host`, `debian-5.10` (any series), `debian-newest`, or an image.
     #[arg(long = "kernel", value_name = "KERNEL,..", value_delimiter = ',', conflicts_with_all = ["list", "merge"])]
     kernels: Vec<PassportKernelName>,
-    /// Folder of the results; the same command goes on where an earlier one ended
+    /// Folder of results; the same goes on
     #[arg(long, value_name = "DIR", default_value = "passport", requires = "kernels")]
     out: PathBuf,
-    /// Remove the results of earlier commands and begin again
+    /// Begin again
     #[arg(long, requires = "kernels")]
     fresh: bool,
-    /// Show every case, not only those that are not kept
+    /// Show every case, not only those not kept
     #[arg(short, long, requires = "kernels")]
     verbose: bool,
     #[command(flatten)]
@@ -40,19 +41,19 @@ pub(super) struct KernelArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Guests")]
 struct KernelGuestArguments {
-    /// Layout of control groups: `v1`, `v2` or `hybrid`
+    /// cgroup layout: v1, v2 or hybrid
     #[arg(long, value_name = "LAYOUT", default_value = "v2", requires = "kernels")]
     cgroup: GuestLayout,
-    /// Number of CPUs
+    /// CPUs
     #[arg(long, value_name = "N", default_value_t = 2, requires = "kernels")]
     cpus: u32,
-    /// Number of NUMA nodes
+    /// NUMA nodes
     #[arg(long, value_name = "N", default_value_t = 1, requires = "kernels")]
     nodes: u32,
-    /// Memory size
+    /// Memory
     #[arg(long, value_name = "SIZE", default_value = "2GiB", requires = "kernels")]
     memory: Bytes,
-    /// Size of a swap disk
+    /// Swap
     #[arg(long, value_name = "SIZE", value_parser = parse_swap, default_value = "512MiB", requires = "kernels")]
     swap: Bytes,
     /// End a guest after this time

@@ -15,23 +15,25 @@ use crate::parsers::{margin, number_in, one_of};
 /// The files with the numbers, and what they are judged against.
 #[derive(Debug, Args)]
 pub(crate) struct ExternalDataArguments {
-    /// JSON of fio runs, one file per group; or one file with one job per group
+    /// JSON of fio, a file or a job a group
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "run", requires = "weights")]
     fio: Vec<PathBuf>,
-    /// Bandwidth logs of fio (`write_bw_log`), one file per group
+    /// Bandwidth logs of fio, a file a group
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["run", "fio"], requires = "weights")]
     bw_log: Vec<PathBuf>,
-    /// Table with the columns group, time (s), and amount or total
+    /// Table: group, time (s), amount or total
     #[arg(long, value_name = "FILE", conflicts_with_all = ["run", "fio", "bw_log"], requires = "weights")]
     csv: Option<PathBuf>,
-    /// Weight of each group, e.g. `1:2`, in the order of the files, jobs, or first rows
+    /// Weight of each group, as `1:2`
+    ///
+    /// In the order of the files, jobs, or first rows.
     #[arg(long, value_name = "W:W", value_parser = weights, conflicts_with = "run")]
     weights: Option<Weights>,
-    /// Margin: allowed deviation of a share, relative to the promised share
+    /// Margin, relative to the promised share
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = margin, conflicts_with = "run")]
     within: f64,
-    /// Quantity from fio's JSON
-    #[arg(long, value_name = "WHAT", default_value = "bytes", value_parser = one_of(&QUANTITIES), conflicts_with = "run")]
+    /// Quantity of fio: bytes or ios
+    #[arg(long, value_name = "WHAT", default_value = "bytes", hide_default_value = true, hide_possible_values = true, value_parser = one_of(&QUANTITIES), conflicts_with = "run")]
     measure: Quantity,
 }
 

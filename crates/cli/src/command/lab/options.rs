@@ -11,32 +11,40 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Guest")]
 pub(crate) struct GuestArguments {
-    /// Kernel: `debian-5.10`, `debian-6.12` (any series), `debian-newest`, or the path of an image with
-    /// its modules, `./bzImage:MODULES`
+    /// Kernel: debian-6.12, ./bzImage:MODULES
+    ///
+    /// `debian-5.10`, `debian-6.12` (any series), `debian-newest`, or the path of an image with its
+    /// modules.
     #[arg(long, value_name = "KERNEL", default_value = "debian-6.12")]
     kernel: KernelChoice,
     /// Folder with the modules of the image
     #[arg(long, value_name = "DIR")]
     modules: Option<PathBuf>,
-    /// Layout of control groups: `v1`, `v2` or `hybrid`
+    /// cgroup layout: v1, v2 or hybrid
     #[arg(long, value_name = "LAYOUT", default_value = "v2")]
     cgroup: GuestLayout,
-    /// Number of NUMA nodes; CPUs and memory are divided evenly
+    /// NUMA nodes
+    ///
+    /// CPUs and memory are divided evenly.
     #[arg(long, value_name = "N", default_value_t = 1)]
     nodes: u32,
-    /// Distance of two nodes, e.g. `0,1=31`; may be repeated [default: 20]
-    #[arg(long, value_name = "A,B=DISTANCE")]
+    /// Distance of two nodes, as `0,1=31`
+    ///
+    /// May be repeated; by default 20.
+    #[arg(long, value_name = "A,B=N")]
     distance: Vec<Distance>,
-    /// Number of CPUs [default: 2, or one per node if that is more]
+    /// CPUs
+    ///
+    /// By default 2, or one per node if that is more.
     #[arg(long, value_name = "N")]
     cpus: Option<u32>,
-    /// Memory size
+    /// Memory
     #[arg(long, value_name = "SIZE", default_value = "2GiB")]
     memory: Bytes,
-    /// Size of a swap disk [default: none]
+    /// Size of a swap disk; none by default
     #[arg(long, value_name = "SIZE", value_parser = parse_swap)]
     swap: Option<Bytes>,
-    /// Accelerator: `kvm`, `tcg` (emulation), or `auto` for KVM if available
+    /// kvm, tcg (emulation) or auto
     #[arg(long, value_name = "NAME", default_value = "auto")]
     accelerator: Accelerator,
     /// End the guest after this time

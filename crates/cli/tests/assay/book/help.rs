@@ -3,6 +3,7 @@
 use crate::book::program::assay;
 
 const WIDTH: usize = 80;
+const MOST_LINES: usize = 60;
 
 /// Above lists of commands.
 const HEADINGS: [&str; 7] =
@@ -19,6 +20,8 @@ fn help(words: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let ended = assay(folder.path(), words.iter().copied().chain(["--help"]));
     assert_eq!(ended.code, Some(0), "{words:?}: {}", ended.stderr);
+    let lines = ended.stdout.lines().count();
+    assert!(lines <= MOST_LINES, "{words:?} --help has {lines} lines");
     ended.stdout
 }
 

@@ -41,7 +41,7 @@ fn every_command_has_a_page_with_its_exit_codes() {
     }
     let run = &pages.iter().find(|(name, _)| name == "assay-run.1").unwrap().1;
     assert!(run.contains("\\fB130\\fR\ninterrupted"), "{run}");
-    assert!(run.contains("\\-\\-at\\-most"), "{run}");
+    assert!(run.contains("\\-\\-duration"), "{run}");
     // Commands that only hold others have none of their own.
     let parents = ["assay.1", "assay-lab.1", "assay-fleet.1", "assay-generate.1"];
     for (name, text) in pages.iter().filter(|(name, _)| !parents.contains(&name.as_str())) {
