@@ -1,6 +1,6 @@
 #!/bin/sh
-# Five hosts whose CPU weights are known from how they were made, and what `assay audit --for` says of them. For a guest of any
-# kernel, with cgroup v2 and two CPUs; root.
+# Five hosts whose CPU weights are known from how they were made, and what `assay audit` and `assay fairness` say of them. For a
+# guest of any kernel, with cgroup v2 and two CPUs; root.
 #
 #   weights.sh ASSAY
 #
@@ -66,7 +66,7 @@ watch() { # a file of a group and its text, if any
     for _ in 1 2 3; do
         # shellcheck disable=SC2016
         unshare --mount sh -c '[ -z "$1" ] || mount --bind "$2" "$1"; shift 2; exec "$@"' watch \
-            "$over" "$answer.over" "$assay" audit --for 30s --all --json >"$answer"
+            "$over" "$answer.over" "$assay" fairness --for 30s -o json >"$answer" || [ $? = 1 ]
         rows | grep -q undecided || break
     done
 }

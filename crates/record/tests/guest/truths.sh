@@ -40,7 +40,7 @@ compute() {
 watch() { # group
     compute
     for _ in 1 2 3; do
-        "$assay" blame --for 6s "/${top##*/}/$1" >"$answer" && break
+        "$assay" blame --for 6s --group "/${top##*/}/$1" >"$answer" && break
     done
     grep -E '%|off|void' "$answer" | head -12
 }
