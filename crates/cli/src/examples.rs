@@ -224,7 +224,7 @@ mod tests {
         let mut left = vec![(String::new(), Arguments::command())];
         let mut count = 0;
         while let Some((above, command)) = left.pop() {
-            for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+            for one in command.get_subcommands() {
                 let name = format!("{above}{}", one.get_name());
                 if one.has_subcommands() {
                     left.push((format!("{name} "), one.clone()));

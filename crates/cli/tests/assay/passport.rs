@@ -39,7 +39,7 @@ fn the_running_kernel_has_a_passport_that_is_resumed() {
     assert!(!again.stderr.contains("kept"), "{}", again.stderr);
     assert_eq!(entries(&bench.path("p/kernels/host")), 1);
     assert_document(&bench, "passport", &bench.path("p/passport.json"));
-    let other = bench.assay(["conform", "--kernel", "host", "--out", "p", "--cpus", "3"]);
+    let other = bench.assay(["conform", "--yes", "--kernel", "host", "--out", "p", "--cpus", "3"]);
     other.assert_code(2);
     other.assert_says(&["2 CPUs", "--fresh"]);
 }

@@ -75,7 +75,7 @@ fn options_for_other_cases_are_refused_and_not_ignored() {
     }
     let words = ["tune", "--iocost", "loop", "--repeats", "3"];
     refused(&bench, &words, &["cannot be used with", "--repeats"]);
-    let words = ["tune", "cpu-weight", "--iocost", "loop"];
+    let words = ["tune", "--yes", "cpu-weight", "--iocost", "loop"];
     refused(
         &bench,
         &words,
