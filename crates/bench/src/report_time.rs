@@ -9,10 +9,9 @@ use assay_record::run_folder::{Manifest, Run};
 use crate::assay::Assay;
 use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
-use crate::idle_wait;
 use crate::starts::median;
 use crate::statistics::Estimate;
-use crate::synthetic;
+use crate::{idle_wait, synthetic};
 
 /// Target for `assay report`, in seconds.
 const TARGET: f64 = 2.0;
@@ -69,7 +68,7 @@ fn split(path: &Path) -> Result<String, Failure> {
     let run = Run::load(path)?;
     let load = began.elapsed();
     let began = Instant::now();
-    let judgement = assay_judge::judge(&run.manifest, &run.samples);
+    let judgement = assay_cause::judge(&run.manifest, &run.samples);
     let judge = began.elapsed();
     let began = Instant::now();
     let _ = assay_report::html(&run.manifest, &judgement, &run.samples, None);

@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn the_judge_finds_the_unequal_shares_of_the_stretched_run() {
         let (_place, run) = written(30);
-        let judgement = assay_judge::judge(&run.manifest, &run.samples);
+        let judgement = assay_cause::judge(&run.manifest, &run.samples);
         let promise = &judgement.trials[0].promises[0];
         let shares: Vec<f64> = promise.groups.iter().map(|group| group.share).collect();
         assert_eq!(shares.len(), 2, "{promise:?}");

@@ -9,18 +9,20 @@
 mod causes;
 mod document;
 mod effect;
+mod page;
 mod prediction;
 mod rounds;
 mod sentence;
 
-pub use assay_judge::Expect;
-use assay_judge::cause_entry;
+pub use crate::causes::Expect;
 use assay_judge::verdict::{Cause, Judgement, Verdict};
 
+use crate::cause_docs::cause_entry;
 use crate::tune::is_work;
 pub use document::{ArmResult, CauseFinding, Explanation, Finding, Follows, GroupsWithin};
 pub use effect::Effect;
 use effect::{Base, Judged};
+pub use page::render as explanation_text;
 pub use prediction::{Prediction, ScoredPrediction, excluded, predict};
 pub use rounds::{FRESH, Rounds};
 

@@ -2,10 +2,14 @@
 //!
 //! The definitions are those of the kernel's tools/cgroup/iocost_coef_gen.py; docs/tuning.md names the differences.
 
+mod page;
+
 use std::collections::BTreeMap;
 
 use assay_judge::verdict::Verdict;
 use serde::{Deserialize, Serialize};
+
+pub use page::render as text;
 
 /// A load that shows one parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,15 +7,17 @@
 
 mod assessment;
 mod conclude;
+mod figure;
+mod page;
 mod search;
 mod sentence;
 
-use serde::{Deserialize, Serialize};
-
 use assay_judge::verdict::{Interval, Verdict};
+use serde::{Deserialize, Serialize};
 
 pub use assessment::{Assessment, frontier, is_work};
 pub use conclude::{SearchRun, TriedSetting, tuning};
+pub use page::{section, text as tuning_text};
 pub use search::{Budget, Move, Search, SettingPool};
 
 /// Result of a search.

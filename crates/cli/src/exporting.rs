@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use assay_cause::judge;
 use assay_record::run_folder::Run;
 use assay_report::export::{Error, Follower, Format, Outcome, RunSource};
 
@@ -77,7 +78,7 @@ pub(crate) fn export_tables(
             ));
         }
     };
-    assay_report::export::export(runs, format, &folder, samples)
+    assay_report::export::export(runs, format, &folder, samples, judge)
 }
 
 /// Writes runs as one text; only JSON lines hold several.
@@ -91,7 +92,7 @@ pub(crate) fn export_text(
     samples: bool,
 ) -> Result<Outcome, Error> {
     if format == ExportFormat::JsonLines {
-        return assay_report::export::json_lines(runs, out, samples);
+        return assay_report::export::json_lines(runs, out, samples, judge);
     }
     let [source] = runs else {
         return Err(Error::NotApplicable(
@@ -114,7 +115,7 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
             format!("{:#}\n", assay_report::export::fio(&run.manifest, &run.samples)?)
         }
         ExportFormat::Junit | ExportFormat::Json => {
-            let judgement = assay_judge::judge(&run.manifest, &run.samples);
+            let judgement = judge(&run.manifest, &run.samples);
             if judgement.promises_nothing() {
                 return Err(Error::NotApplicable(
                     "this format holds verdicts, and this run promises nothing".to_owned(),
@@ -131,7 +132,7 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
         }
         _ => {
             let promises = run.manifest.recording.is_none();
-            let judgement = promises.then(|| assay_judge::judge(&run.manifest, &run.samples));
+            let judgement = promises.then(|| judge(&run.manifest, &run.samples));
             assay_report::export::openmetrics(&name, &run.manifest, judgement.as_ref())
         }
     })

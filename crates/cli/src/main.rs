@@ -1,6 +1,7 @@
 //! `assay`: turns arguments into calls, shows progress, sets exit codes. All logic lives in other crates.
 
 mod args;
+mod codes;
 mod command;
 mod countdown;
 mod destination;
@@ -13,6 +14,8 @@ mod observer;
 mod output;
 mod parsers;
 mod shared_arguments;
+#[cfg(test)]
+mod statements_tests;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

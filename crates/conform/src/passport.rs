@@ -2,14 +2,15 @@
 
 mod assemble;
 mod columns;
+mod document;
 #[cfg(test)]
 mod fake;
 mod folder;
+mod page;
 mod results;
 
 use std::path::PathBuf;
 
-use assay_judge::verdict::{CaseVerdict, Passport};
 use assay_lab::{Cache, GuestSpec};
 use assay_run::context::Context;
 use assay_sys::exit::{Code, Error};
@@ -23,6 +24,8 @@ use folder::{Conditions, Folder};
 use results::KernelResults;
 
 pub use assemble::PassportKernelName;
+pub use document::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
+pub use page::render as text;
 
 /// Tells the user of progress, from any thread.
 pub type Say = fn(&str);

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
+use assay_cause::judge;
 use assay_fuzz::TARGETS;
-use assay_judge::judge;
 use assay_record::run_folder::{Column, Run, SampleStream, Table};
 
 #[test]

@@ -8,7 +8,7 @@ mod backlogged;
 mod blocked;
 mod command;
 mod cpu;
-pub(crate) mod demand;
+pub mod demand;
 mod disk;
 mod groups;
 mod held_back;
@@ -23,8 +23,6 @@ mod scheduler;
 mod wanted;
 pub(crate) mod window;
 
-use crate::verdict::wording::{count, some_of};
-use crate::verdict::{Cause, Check};
 use assay_host::facts::{Hierarchy, HostFacts};
 use assay_record::run_folder::{PromiseRecord, Reference, RelationRecord, TrialRecord};
 use assay_record::terms::{Measure, Side};
@@ -34,6 +32,8 @@ use crate::expected;
 use crate::laws::{self, Cap};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
+use crate::verdict::wording::{count, some_of};
+use crate::verdict::{Cause, Check};
 
 pub use command::{Disturbances, OnOneCpu, validity};
 pub(crate) use repeats::{Entry, Selection, unseen};
@@ -163,7 +163,7 @@ impl Rule {
 
 /// Which promises a failed check makes void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub enum Scope {
     /// Every promise of the trial.
     All,
     /// Those about sampled counters, not those about workload metrics.
@@ -184,7 +184,7 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// Whether it includes a promise of this kind.
-    pub(crate) fn concerns(self, measure: Measure, relation: &RelationRecord) -> bool {
+    pub fn concerns(self, measure: Measure, relation: &RelationRecord) -> bool {
         let (divides, side) = (relation.kind().divides(), relation.kind().side());
         // A limit holds or not, whether or not others compete for the resource.
         let competes = side != Side::Above;
@@ -205,18 +205,18 @@ impl Scope {
 
 /// A check, the promises it concerns, and the cause that its failure proves.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ValidityCheck {
+pub struct ValidityCheck {
     /// The entry in the verdict.
-    pub(crate) check: Check,
+    pub check: Check,
     /// Promises that become void when it fails.
-    pub(crate) scope: Scope,
+    pub scope: Scope,
     /// The cause proven by a failure: code and summary.
-    pub(crate) proves: Option<(&'static str, &'static str)>,
+    pub proves: Option<(&'static str, &'static str)>,
 }
 
 impl ValidityCheck {
     /// The proven cause, if the check failed.
-    pub(crate) fn cause(&self) -> Option<Cause> {
+    pub fn cause(&self) -> Option<Cause> {
         let (code, summary) = self.proves.filter(|_| !self.check.ok)?;
         Some(Cause::new(code, summary, vec![self.check.evidence.clone()]))
     }

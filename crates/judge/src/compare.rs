@@ -16,15 +16,15 @@ mod promises;
 mod ratio;
 mod sentence;
 
+use assay_record::run_folder::Manifest;
+
 use crate::trial_numbers::TrialNumber;
 use crate::verdict::wording::levels;
 use crate::verdict::{
     ComparedRun, Equivalence, Judgement, MeasureComparison, PromiseChange, RunComparison,
     TrialComparison,
 };
-use crate::{Samples, judge};
-use assay_record::run_folder::Manifest;
-
+use crate::{NoCauses, Samples, judge};
 use matching::Match;
 use promises::Judged;
 
@@ -76,11 +76,11 @@ pub fn compare_runs(a: &Side<'_>, b: &Side<'_>, terms: &Terms) -> RunComparison 
 
 /// Compares two sides; `paired` if repeat `i` of both ran in one round of one run.
 fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunComparison {
-    let judged = (judge(a.manifest, a.samples), judge(b.manifest, b.samples));
+    let judged = [a, b].map(|side| judge(side.manifest, side.samples, &NoCauses));
     let mut document = RunComparison {
         schema: 1,
-        a: run(a, &judged.0),
-        b: run(b, &judged.1),
+        a: run(a, &judged[0]),
+        b: run(b, &judged[1]),
         within: terms.within,
         confidence: terms.confidence,
         baseline: terms.baseline,
@@ -116,19 +116,14 @@ fn under(pair: &Match) -> String {
 }
 
 /// Repeats of a pair of trials that do not count, and why.
-fn left_out(
-    a: &Side<'_>,
-    b: &Side<'_>,
-    judged: &(Judgement, Judgement),
-    pair: &Match,
-) -> Vec<String> {
+fn left_out(a: &Side<'_>, b: &Side<'_>, judged: &[Judgement; 2], pair: &Match) -> Vec<String> {
     let note = |name: &str, side: &Side<'_>, judged: &Judgement, index: usize| {
         let found = judged.trials.get(index)?;
         let lost = found.repeats < side.manifest.trials[index].repeats.len();
         let check = found.validity.iter().find(|check| lost && check.check == "repeats")?;
         Some(format!("Of {name}{}, {}.", under(pair), check.evidence))
     };
-    let sides = [note("A", a, &judged.0, pair.a), note("B", b, &judged.1, pair.b)];
+    let sides = [note("A", a, &judged[0], pair.a), note("B", b, &judged[1], pair.b)];
     sides.into_iter().flatten().collect()
 }
 
@@ -167,7 +162,7 @@ struct PairData {
 fn find(
     a: &Side<'_>,
     b: &Side<'_>,
-    judged: &(Judgement, Judgement),
+    judged: &[Judgement; 2],
     pair: &Match,
     terms: &Terms,
 ) -> PairData {
@@ -184,7 +179,7 @@ fn find(
             numbers
         }
     };
-    let promises = match (judged.0.trials.get(pair.a), judged.1.trials.get(pair.b)) {
+    let promises = match (judged[0].trials.get(pair.a), judged[1].trials.get(pair.b)) {
         (Some(a), Some(b)) if refused.is_none() => {
             promises::changes(Judged { trial: of_a, judged: a }, Judged { trial: of_b, judged: b })
         }

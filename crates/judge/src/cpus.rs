@@ -15,18 +15,18 @@ const ALL: [&str; 8] =
 
 /// The CPUs that the measured groups compete for, and how much each group can use.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shared {
+pub struct Shared {
     /// The CPUs that every measured group may use.
-    pub(crate) set: CpuSet,
+    pub set: CpuSet,
     /// Concurrent threads of each measured group; absent where unknown.
-    pub(crate) threads: BTreeMap<String, u32>,
+    pub threads: BTreeMap<String, u32>,
 }
 
 impl Shared {
     /// The CPUs of the measured groups in one repeat; `None` where they were not recorded, as in
     /// runs of older versions. An error where groups may use different CPUs: they compete on some
     /// only, so that no shares follow from their weights.
-    pub(crate) fn in_repeat(
+    pub fn in_repeat(
         host: &HostFacts,
         trial: &TrialRecord,
         record: &RepeatRecord,
@@ -53,18 +53,18 @@ impl Shared {
     }
 
     /// Number of CPUs.
-    pub(crate) fn count(&self) -> f64 {
+    pub fn count(&self) -> f64 {
         self.set.len() as f64
     }
 
     /// `CPU 0` or `CPUs 0-1`.
-    pub(crate) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         let word = if self.set.len() == 1 { "CPU" } else { "CPUs" };
         format!("{word} {}", self.set)
     }
 
     /// The CPUs that a group can keep busy alone: as many as it has threads.
-    pub(crate) fn demand(&self, group: &str) -> f64 {
+    pub fn demand(&self, group: &str) -> f64 {
         self.threads.get(group).map_or(self.count(), |n| f64::from(*n).min(self.count()))
     }
 }
@@ -89,15 +89,15 @@ fn threads(group: &GroupRecord) -> Option<u32> {
 
 /// Use of some CPUs' time, as parts of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Spent {
+pub struct Spent {
     /// Idle. `iowait` is idle time in which a task of that CPU waits for a disk; the CPU was free.
-    pub(crate) idle: f64,
+    pub idle: f64,
     /// Taken by the hypervisor.
-    pub(crate) steal: f64,
+    pub steal: f64,
 }
 
 /// Use of these CPUs over the judged window; of all CPUs of the host without a set.
-pub(crate) fn spent(repeat: &Repeat<'_>, set: Option<&CpuSet>) -> Result<Spent, String> {
+pub fn spent(repeat: &Repeat<'_>, set: Option<&CpuSet>) -> Result<Spent, String> {
     let (source, subjects) = match set {
         Some(set) if repeat.table("cpus").is_ok() => {
             ("cpus", set.iter().map(|cpu| format!("cpu{cpu}")).collect())
@@ -121,21 +121,21 @@ pub(crate) fn spent(repeat: &Repeat<'_>, set: Option<&CpuSet>) -> Result<Spent, 
 
 /// Use of one CPU's time, as parts of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct One {
+pub struct One {
     /// `cpu3`.
-    pub(crate) name: String,
+    pub name: String,
     /// Idle.
-    pub(crate) idle: f64,
+    pub idle: f64,
     /// In the kernel, interrupts included.
-    pub(crate) kernel: f64,
+    pub kernel: f64,
     /// In interrupts and softirqs.
-    pub(crate) interrupts: f64,
+    pub interrupts: f64,
     /// Taken by the hypervisor.
-    pub(crate) steal: f64,
+    pub steal: f64,
 }
 
 /// Use of every CPU of the host over the judged window; `None` where not sampled.
-pub(crate) fn each(repeat: &Repeat<'_>) -> Option<Vec<One>> {
+pub fn each(repeat: &Repeat<'_>) -> Option<Vec<One>> {
     let names = &repeat.tables.iter().find(|table| table.source == "cpus")?.subjects;
     let table = repeat.table("cpus").ok()?;
     let one = |name: &String| {
@@ -154,7 +154,7 @@ pub(crate) fn each(repeat: &Repeat<'_>) -> Option<Vec<One>> {
 
 /// The part of one CPU's time that all groups of the trial used; `None` where the kernel does not
 /// count groups per CPU (cgroup v2).
-pub(crate) fn used_on(trial: &TrialRecord, repeat: &Repeat<'_>, cpu: &str) -> Option<f64> {
+pub fn used_on(trial: &TrialRecord, repeat: &Repeat<'_>, cpu: &str) -> Option<f64> {
     let table = repeat.table("cpu_split").ok()?;
     let column = format!("{cpu}_ns");
     let mut sum = 0.0;
@@ -166,7 +166,7 @@ pub(crate) fn used_on(trial: &TrialRecord, repeat: &Repeat<'_>, cpu: &str) -> Op
 }
 
 /// The part of the shared CPUs that processes outside the groups used.
-pub(crate) fn others(
+pub fn others(
     trial: &TrialRecord,
     repeat: &Repeat<'_>,
     shared: &Shared,
@@ -177,7 +177,7 @@ pub(crate) fn others(
 }
 
 /// CPUs that all groups of the trial together kept busy, measured or not.
-pub(crate) fn used(trial: &TrialRecord, repeat: &Repeat<'_>) -> Result<f64, String> {
+pub fn used(trial: &TrialRecord, repeat: &Repeat<'_>) -> Result<f64, String> {
     let table = repeat.table("cpu")?;
     let mut sum = 0.0;
     // The counter of an outer group includes the groups inside it, on v1 and v2 alike.

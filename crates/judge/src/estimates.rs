@@ -1,7 +1,5 @@
 //! A promise about sampled counters: its data, and the means of its starts with their bounds.
 
-use crate::verdict::wording::percent;
-use crate::verdict::{GroupJudgement, Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 use assay_record::run_folder::EveryRecord;
 use assay_record::terms::Side;
 use assay_stats::rule::{self, Estimate, Fraction, Starts};
@@ -11,6 +9,8 @@ use assay_stats::{Grid, jain};
 
 use crate::decide::Deviation;
 use crate::expected::Expected;
+use crate::verdict::wording::percent;
+use crate::verdict::{GroupJudgement, Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 
 /// The promise and its data.
 pub(crate) struct PromiseData<'a> {
@@ -41,21 +41,21 @@ pub(crate) struct Observed<'a> {
 }
 
 /// The numbers of one promise.
-pub(crate) struct Estimates {
+pub struct Estimates {
     /// Each group with its own verdict: its share or rate is the mean of the starts.
-    pub(crate) groups: Vec<GroupJudgement>,
+    pub groups: Vec<GroupJudgement>,
     /// Their distances from the promise.
     pub(crate) deviations: Vec<Deviation>,
     /// The largest error of any group in each repeat.
-    pub(crate) errors: Vec<f64>,
+    pub errors: Vec<f64>,
     /// Seconds of window over all repeats.
-    pub(crate) window_s: f64,
+    pub window_s: f64,
     /// Number of repeats.
-    pub(crate) repeats: usize,
+    pub repeats: usize,
     /// Observation over all seconds; `None` without groups.
-    pub(crate) was: Option<Observation>,
+    pub was: Option<Observation>,
     /// Result of a promise about spans.
-    pub(crate) spans: Option<SpansJudgement>,
+    pub spans: Option<SpansJudgement>,
 }
 
 /// The verdict of a fraction of starts.
@@ -91,32 +91,32 @@ pub(crate) fn group(
 
 impl Estimates {
     /// The names of the groups.
-    pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &String> {
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &String> {
         self.groups.iter().map(|group| &group.name)
     }
 
     /// Their promised shares or rates.
-    pub(crate) fn promised(&self) -> impl ExactSizeIterator<Item = f64> {
+    pub fn promised(&self) -> impl ExactSizeIterator<Item = f64> {
         self.groups.iter().map(|group| group.expected_share)
     }
 
     /// Their shares by the weights alone.
-    pub(crate) fn by_weight(&self) -> impl Iterator<Item = f64> {
+    pub fn by_weight(&self) -> impl Iterator<Item = f64> {
         self.groups.iter().map(|group| group.share_by_weight.unwrap_or(group.expected_share))
     }
 
     /// Their measured shares or rates.
-    pub(crate) fn shares(&self) -> impl ExactSizeIterator<Item = f64> {
+    pub fn shares(&self) -> impl ExactSizeIterator<Item = f64> {
         self.groups.iter().map(|group| group.share)
     }
 
     /// The verdict by the means.
-    pub(crate) fn on_average(&self, within: f64) -> Verdict {
+    pub fn on_average(&self, within: f64) -> Verdict {
         Verdict::worst(self.deviations.iter().map(|one| one.verdict(within)))
     }
 
     /// The weighted index of fairness.
-    pub(crate) fn jain(&self) -> Option<f64> {
+    pub fn jain(&self) -> Option<f64> {
         let (shares, promised): (Vec<f64>, Vec<f64>) = self.shares().zip(self.promised()).unzip();
         jain::weighted(&shares, &promised)
     }

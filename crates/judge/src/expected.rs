@@ -7,11 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::run_folder::{RelationRecord, RepeatRecord};
+use assay_record::run_folder::{RelationRecord, RepeatRecord, knob_value};
 use assay_stats::water_fill::water_fill;
 
 use crate::cpus::Shared;
-use crate::knob_value;
 use crate::repeat::Repeat;
 
 /// A group's knob and its share or bound.

@@ -92,7 +92,7 @@ pub const BFQ_SLICE_S: f64 = 0.125;
 pub const TICK_S: f64 = 0.01;
 
 /// Requests that a group keeps outstanding.
-pub(crate) fn depth(trial: &TrialRecord, name: &str) -> Option<f64> {
+pub fn depth(trial: &TrialRecord, name: &str) -> Option<f64> {
     let group = trial.groups.iter().find(|group| group.name == name)?;
     let each = group.workloads.iter().map(|workload| workload.io.outstanding.map(f64::from));
     each.sum::<Option<f64>>().filter(|depth| *depth > 0.0)
@@ -100,16 +100,18 @@ pub(crate) fn depth(trial: &TrialRecord, name: &str) -> Option<f64> {
 
 /// Shares under first come, first served: proportional to the requests that each group keeps outstanding, or equal
 /// where these are unknown.
-pub(crate) fn first_come_first_served(trial: &TrialRecord, names: &[String]) -> Vec<f64> {
+pub fn first_come_first_served(trial: &TrialRecord, names: &[String]) -> Vec<f64> {
     let depths: Option<Vec<f64>> = names.iter().map(|name| depth(trial, name)).collect();
     depths.unwrap_or_else(|| vec![1.0; names.len()])
 }
 
 /// A group whose requests are injected while another holds the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bond {
-    pub(crate) group: usize,
-    pub(crate) with: usize,
+pub struct Bond {
+    /// Who injects.
+    pub group: usize,
+    /// In whose turns.
+    pub with: usize,
 }
 
 impl Bond {
@@ -119,7 +121,7 @@ impl Bond {
     }
 
     /// Whether that is more than the group has by its own weight.
-    pub(crate) fn lifts(&self, weights: &[f64], depths: &[f64]) -> bool {
+    pub fn lifts(&self, weights: &[f64], depths: &[f64]) -> bool {
         self.group != self.with && self.brings(weights, depths) > weights[self.group]
     }
 }
@@ -128,7 +130,7 @@ impl Bond {
 const LEVELS: u32 = 20;
 
 /// Shares by these bonds; they add up to one.
-pub(crate) fn bonded_shares(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
+pub fn bonded_shares(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
     let injected = |group: usize| {
         let mine = bonds.iter().filter(|bond| bond.group == group);
         mine.map(|bond| bond.brings(weights, depths)).sum::<f64>()
@@ -141,11 +143,7 @@ pub(crate) fn bonded_shares(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> 
 
 /// Shares where each bond lasted for a part of the time; when is not known, so the shorter ones are taken to have
 /// been within the longer ones.
-pub(crate) fn bonded_shares_over_time(
-    weights: &[f64],
-    depths: &[f64],
-    bonds: &[(Bond, f64)],
-) -> Vec<f64> {
+pub fn bonded_shares_over_time(weights: &[f64], depths: &[f64], bonds: &[(Bond, f64)]) -> Vec<f64> {
     let mut mean = vec![0.0; weights.len()];
     for level in 0..LEVELS {
         let time = (f64::from(level) + 0.5) / f64::from(LEVELS);
@@ -160,7 +158,10 @@ pub(crate) fn bonded_shares_over_time(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::fit::distance;
+
+    fn distance(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0
+    }
 
     const WEIGHTS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 

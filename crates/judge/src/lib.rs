@@ -1,4 +1,4 @@
-//! Judges a run: statistics, promises, validity checks and causes.
+//! Judges a run: statistics, promises and validity checks; causes come from [`FindCauses`].
 //!
 //! A pure function: it reads no host and no clock, and the same run with the same version gives the
 //! same judgement, byte for byte. `docs/judging.md` documents the method with formulas and sources.
@@ -10,32 +10,29 @@
 //! ```
 
 mod by_starts;
-mod cause_docs;
-mod causes;
-mod checks;
+pub mod checks;
 mod code;
-mod cpus;
+pub mod cpus;
 mod cross_trial;
 mod decide;
-mod estimates;
+pub mod estimates;
 mod expected;
 mod facts;
+mod find_causes;
 mod found;
-mod knob_value;
-mod laws;
+pub mod laws;
 mod metric;
 mod metric_promise;
-mod placement;
+pub mod placement;
 mod progress;
 mod promise;
-mod queue;
+pub mod queue;
 mod reason;
 mod reference;
-mod repeat;
+pub mod repeat;
 mod shares;
-mod sorted;
 mod stop;
-mod subject;
+pub mod subject;
 mod throttle;
 mod trial;
 pub mod trial_numbers;
@@ -52,14 +49,10 @@ use crate::verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict};
 use cross_trial::TrialInput;
 use trial_value::TrialValues;
 
-pub use cause_docs::{cause_entry, cause_text, causes_page};
-pub use causes::{
-    CauseEntry, Expect, FoundBy, PredictedEffect, SAME_ERROR, catalogue, may_follow_from_others,
-};
 pub use checks::{Disturbances, OnOneCpu, validity};
 pub use code::FailOn;
 
-pub use laws::{BFQ_SLICE_S, Cap, TICK_S, group_caps};
+pub use find_causes::{FindCauses, NoCauses};
 pub use shares::{MeasuredShares, judge_shares};
 pub use stop::{interim, is_enough, source};
 
@@ -67,8 +60,8 @@ pub use stop::{interim, is_enough, source};
 /// entry, or one without tables, is a repeat whose samples are lost.
 pub type Samples = [Vec<Vec<Table>>];
 
-/// Judges one trial as soon as its repeats are over: the same result as in [`judge`], unless a
-/// later trial changes what the run knows about its disk. `samples` are those of its repeats.
+/// Judges one trial as soon as its repeats are over: the same verdict as in [`judge`], unless a
+/// later trial changes what the run knows about its disk, and no causes. `samples` are those of its repeats.
 /// `None` when the run has no such trial.
 #[must_use]
 pub fn judge_one(
@@ -79,14 +72,21 @@ pub fn judge_one(
     let trial = manifest.trials.get(number)?;
     let so_far = so_far(manifest);
     Some(
-        trial::judge_trial(&so_far, trial, samples, &trial_value::requests_of_run(manifest), 1.0).0,
+        trial::judge_trial(
+            &so_far,
+            trial,
+            samples,
+            &trial_value::requests_of_run(manifest),
+            (1.0, &NoCauses),
+        )
+        .0,
     )
 }
 
-/// Judges a run in progress by its data so far; repeats to come do not count as missing.
+/// Judges a run in progress by its data so far, without causes; repeats to come do not count as missing.
 #[must_use]
 pub fn judge_so_far(manifest: &Manifest, samples: &Samples) -> Judgement {
-    judge(&so_far(manifest), samples)
+    judge(&so_far(manifest), samples, &NoCauses)
 }
 
 /// A manifest whose run is not over would count as cut off.
@@ -96,14 +96,17 @@ fn so_far(manifest: &Manifest) -> Manifest {
 
 /// Judges a run that is over, early or not.
 #[must_use]
-pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
-    judge_with(manifest, samples, 1.0)
+pub fn judge(manifest: &Manifest, samples: &Samples, causes: &dyn FindCauses) -> Judgement {
+    judge_with(manifest, samples, 1.0, causes)
 }
 
 /// Judges the starts of several runs of one study together. It may be run again and judged so
 /// after each run until it is kept: all these times together are wrong as rarely as one run.
 #[must_use]
-pub fn judge_together(runs: &[(&Manifest, &Samples)]) -> Option<Judgement> {
+pub fn judge_together(
+    runs: &[(&Manifest, &Samples)],
+    causes: &dyn FindCauses,
+) -> Option<Judgement> {
     let (first, _) = runs.first()?;
     let mut manifest = Manifest {
         comparisons: Vec::new(),
@@ -125,10 +128,15 @@ pub fn judge_together(runs: &[(&Manifest, &Samples)]) -> Option<Judgement> {
             }
         }
     }
-    Some(judge_with(&manifest, &samples, part_of_together(runs.len())))
+    Some(judge_with(&manifest, &samples, part_of_together(runs.len()), causes))
 }
 
-fn judge_with(manifest: &Manifest, samples: &Samples, part: f64) -> Judgement {
+fn judge_with(
+    manifest: &Manifest,
+    samples: &Samples,
+    part: f64,
+    causes: &dyn FindCauses,
+) -> Judgement {
     let requests = trial_value::requests_of_run(manifest);
     let (trials, found): (Vec<TrialJudgement>, Vec<Vec<TrialValues>>) = manifest
         .trials
@@ -136,7 +144,7 @@ fn judge_with(manifest: &Manifest, samples: &Samples, part: f64) -> Judgement {
         .enumerate()
         .map(|(number, trial)| {
             let samples = samples.get(number).map_or(&[][..], Vec::as_slice);
-            trial::judge_trial(manifest, trial, samples, &requests, part)
+            trial::judge_trial(manifest, trial, samples, &requests, (part, causes))
         })
         .unzip();
     let inputs = |index: usize| -> Vec<TrialInput<'_>> {

@@ -3,8 +3,6 @@
 //! A percentile is no mean, and the mean of percentiles is that of nothing. So no interval is made of them: the
 //! verdict is the fraction of starts in which every group was inside.
 
-use crate::verdict::wording::{count, margin, number, percent, some_of};
-use crate::verdict::{Cause, Interval, Observation, PromiseJudgement, Verdict};
 use assay_record::run_folder::{PromiseRecord, Reference};
 use assay_stats::rule::Starts;
 
@@ -13,7 +11,9 @@ use crate::found::{Found, without_numbers};
 use crate::metric::{Metric, Values};
 use crate::repeat::Repeat;
 use crate::subject::Subject;
-use crate::{causes, placement, reason};
+use crate::verdict::wording::{count, margin, number, percent, some_of};
+use crate::verdict::{Cause, Interval, Observation, PromiseJudgement, Verdict};
+use crate::{placement, reason};
 
 /// Reason for a void verdict on records of older studies that combined `every` with a metric.
 const NO_SPANS: &str = "`every` asks for spans, and a workload reports one number a repeat";
@@ -116,7 +116,7 @@ pub(crate) fn broken(
 fn causes_of(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause> {
     match placement::blind(subject, &promise.measure) {
         Some(blind) => vec![blind],
-        None => causes::of_metric(subject),
+        None => subject.causes.of_metric(subject),
     }
 }
 

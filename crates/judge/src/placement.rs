@@ -5,12 +5,9 @@
 //! part of them is in place as was promised; the verdict is the fraction of such starts.
 
 mod blind;
-mod causes;
 mod counted;
 mod pages;
 
-use crate::verdict::wording::{count, margin, percent};
-use crate::verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 use assay_record::run_folder::{PlacementRecord, PromiseRecord};
 use assay_record::terms::PlacementMeasure;
 
@@ -19,16 +16,18 @@ use crate::found::{Found, without_numbers};
 use crate::reason;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
+use crate::verdict::wording::{count, margin, percent};
+use crate::verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
 pub(crate) use blind::blind;
 pub(crate) use counted::{Counted, Reading, counted};
 
 /// One workload with a placement, over all repeats.
-pub(crate) struct PlacedWorkload<'r> {
+pub struct PlacedWorkload<'r> {
     /// The requested placement.
-    pub(crate) asked: &'r PlacementRecord,
+    pub asked: &'r PlacementRecord,
     /// One entry per repeat: the placement reading, and the host's counters.
-    pub(crate) readings: Vec<Reading<'r>>,
+    pub readings: Vec<Reading<'r>>,
     /// The part that was in place in each.
     row: Row,
 }
@@ -59,7 +58,7 @@ pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
         judged.worst_error = Some(error);
         judged.reason = format!("{}; {}", sentence(worst, what, within), reason::of_starts(starts));
         if verdict == Verdict::Broken {
-            judged.causes = causes::find(worst, what);
+            judged.causes = subject.causes.of_placement(worst, what);
         }
     }
     Found { needs: (needs, None), ..Found::new(judged) }

@@ -6,7 +6,6 @@
 mod data;
 mod unbound;
 
-use crate::verdict::{PromiseJudgement, Verdict};
 use assay_record::run_folder::{PromiseRecord, RelationRecord};
 use assay_record::terms::Measure;
 use assay_stats::over_repeats::MOST_REPEATS;
@@ -18,7 +17,8 @@ use crate::found::{Found, without_numbers};
 use crate::metric::Metric;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
-use crate::{causes, decide, metric_promise, placement, progress, reason};
+use crate::verdict::{PromiseJudgement, Verdict};
+use crate::{decide, metric_promise, placement, progress, reason};
 use data::promise_data;
 use unbound::idle;
 
@@ -99,8 +99,8 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
     match &means {
         Some((measure, numbers)) => {
             let numbers = numbers.as_ref().ok();
-            let found = causes::find(subject, promise, *measure, numbers, judged.verdict);
-            (judged.causes, judged.proofs) = (found.causes, found.proofs);
+            (judged.causes, judged.proofs) =
+                subject.causes.of_means(subject, (promise, *measure), numbers, judged.verdict);
         }
         None => judged.causes.extend(failed.iter().filter_map(|validity| validity.cause())),
     }

@@ -17,34 +17,34 @@ const COUNTS_WAITING: f64 = 0.7;
 
 /// A disk in one repeat.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Queue {
+pub struct Queue {
     /// Disk name in the study.
-    pub(crate) disk: String,
+    pub disk: String,
     /// Device name.
-    pub(crate) device: String,
+    pub device: String,
     /// Scheduler active at the start.
-    pub(crate) scheduler: Option<String>,
+    pub scheduler: Option<String>,
     /// Size of the scheduler's request pool.
-    pub(crate) nr_requests: Option<f64>,
+    pub nr_requests: Option<f64>,
     /// Number of measured groups that use the disk.
-    pub(crate) groups: usize,
+    pub groups: usize,
     /// Requests that all workloads on the disk together keep outstanding; `None` when one of them
     /// is unknown.
-    pub(crate) outstanding: Option<f64>,
+    pub outstanding: Option<f64>,
     /// The same with sequential workloads counted as one request each: their waiting requests merge
     /// in the scheduler, and 32 outstanding become one long request.
-    pub(crate) least_waiting: Option<f64>,
+    pub least_waiting: Option<f64>,
     /// Mean number of requests between allocation and completion.
-    pub(crate) mean_queue: Result<f64, String>,
+    pub mean_queue: Result<f64, String>,
     /// `in_flight` readings within the window.
-    pub(crate) in_flight: Result<Vec<f64>, String>,
+    pub in_flight: Result<Vec<f64>, String>,
     /// Part of the time in which the device was busy.
-    pub(crate) busy: Option<f64>,
+    pub busy: Option<f64>,
 }
 
 impl Queue {
     /// Every disk that a measured group uses, or what is missing for it.
-    pub(crate) fn all(trial: &TrialRecord, repeat: &Repeat<'_>) -> Vec<Result<Self, String>> {
+    pub fn all(trial: &TrialRecord, repeat: &Repeat<'_>) -> Vec<Result<Self, String>> {
         let mut names: Vec<&str> = Vec::new();
         for group in trial.groups.iter().filter(|group| is_measured(group)) {
             match disk_of(trial, group) {
@@ -83,18 +83,18 @@ impl Queue {
     }
 
     /// Whether BFQ scheduled it.
-    pub(crate) fn is_bfq(&self) -> bool {
+    pub fn is_bfq(&self) -> bool {
         self.scheduler.as_deref() == Some("bfq")
     }
 
     /// Mean of the readings of `in_flight`.
-    pub(crate) fn mean_in_flight(&self) -> Option<f64> {
+    pub fn mean_in_flight(&self) -> Option<f64> {
         let values = self.in_flight.as_ref().ok()?;
         Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
     /// Whether `in_flight` includes requests waiting in the scheduler.
-    pub(crate) fn counts_waiting(&self) -> bool {
+    pub fn counts_waiting(&self) -> bool {
         match (self.mean_in_flight(), &self.mean_queue) {
             (Some(seen), Ok(queue)) => seen >= COUNTS_WAITING * queue,
             (Some(_), Err(_)) => true,
@@ -103,7 +103,7 @@ impl Queue {
     }
 
     /// Part of the readings in which fewer than `number` requests were in flight.
-    pub(crate) fn part_below(&self, number: f64) -> Option<f64> {
+    pub fn part_below(&self, number: f64) -> Option<f64> {
         let values = self.in_flight.as_ref().ok()?;
         let below = values.iter().filter(|value| **value < number).count();
         Some(below as f64 / values.len() as f64)
@@ -111,19 +111,19 @@ impl Queue {
 
     /// Requests in the queue while no workload limits itself: what they keep outstanding after
     /// merging, at least one for each group, limited by the pool.
-    pub(crate) fn capacity(&self) -> f64 {
+    pub fn capacity(&self) -> f64 {
         let wanted = self.least_waiting.unwrap_or(self.groups as f64);
         wanted.min(self.nr_requests.unwrap_or(f64::INFINITY))
     }
 }
 
 /// Whether promises include a group: it is measured and runs workloads.
-pub(crate) fn is_measured(group: &GroupRecord) -> bool {
+pub fn is_measured(group: &GroupRecord) -> bool {
     group.measured && !group.workloads.is_empty()
 }
 
 /// The disk of a group; by default the only disk of the trial.
-pub(crate) fn disk_of<'t>(trial: &'t TrialRecord, group: &'t GroupRecord) -> Option<&'t str> {
+pub fn disk_of<'t>(trial: &'t TrialRecord, group: &'t GroupRecord) -> Option<&'t str> {
     match (&group.disk, trial.disks.as_slice()) {
         (Some(disk), _) => Some(disk),
         (None, [only]) => Some(&only.name),
@@ -132,7 +132,7 @@ pub(crate) fn disk_of<'t>(trial: &'t TrialRecord, group: &'t GroupRecord) -> Opt
 }
 
 /// The recorded queue attributes of a disk in a repeat.
-pub(crate) fn reading<'r>(repeat: &Repeat<'r>, disk: &str) -> Option<&'r QueueReading> {
+pub fn reading<'r>(repeat: &Repeat<'r>, disk: &str) -> Option<&'r QueueReading> {
     repeat.record.queues.iter().find(|queue| queue.disk == disk)
 }
 
@@ -170,7 +170,7 @@ fn gauge(repeat: &Repeat<'_>, device: &str) -> Result<Vec<f64>, String> {
 }
 
 /// Requests that a workload kept outstanding, by Little's law.
-pub(crate) fn requests_outstanding(result: &WorkloadResult) -> Option<f64> {
+pub fn requests_outstanding(result: &WorkloadResult) -> Option<f64> {
     let mut sum = None;
     for direction in ["read", "write"] {
         let rate = result.metrics.get(&format!("{direction}_iops"));

@@ -1,29 +1,29 @@
 //! One repeat with its record, samples and window.
 
 use assay_blame::Evidence;
+use assay_record::run_folder::sorted::Sorted;
 use assay_record::run_folder::{
     GroupRecord, RepeatRecord, Table, TrialRecord, WarmUpRecord, WorkloadRecord, WorkloadResult,
+    sorted,
 };
 use assay_record::terms::Measure;
 use assay_stats::start::warm_up_s;
 use assay_stats::{Grid, series};
 
-use crate::sorted::{self, Sorted};
-
 /// A repeat with its judged window.
-pub(crate) struct Repeat<'r> {
+pub struct Repeat<'r> {
     /// Index in the manifest, counted from 1.
-    pub(crate) number: usize,
+    pub number: usize,
     /// Its record.
-    pub(crate) record: &'r RepeatRecord,
+    pub record: &'r RepeatRecord,
     /// Its samples.
-    pub(crate) tables: &'r [Table],
+    pub tables: &'r [Table],
     /// Start of the judged window: the common start plus the warm-up.
-    pub(crate) start_ns: u64,
+    pub start_ns: u64,
     /// End of the judged window.
-    pub(crate) end_ns: u64,
+    pub end_ns: u64,
     /// Seconds of warm-up.
-    pub(crate) warm_up_s: f64,
+    pub warm_up_s: f64,
     /// Grids of the measures with a promise.
     grids: Vec<(Measure, Result<Grids, String>)>,
 }
@@ -37,7 +37,7 @@ struct Grids {
 }
 
 /// The events and the window are to be so much of the same seconds.
-pub(crate) const COVERS: f64 = 0.8;
+pub const COVERS: f64 = 0.8;
 
 /// The part of these that may precede the judged window. A warm-up that is found in the data has up to a fifth, in
 /// whole steps.
@@ -45,13 +45,13 @@ const MOST_WARM_UP: f64 = 0.25;
 
 /// Whether the events' group is this group of a promise or one inside it: only the innermost groups have threads of
 /// their own, so events name these.
-pub(crate) fn is_part(group: &str, of: &str) -> bool {
+pub fn is_part(group: &str, of: &str) -> bool {
     group.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl<'r> Repeat<'r> {
     /// Determines the window and resamples every measure with a promise.
-    pub(crate) fn new(
+    pub fn new(
         number: usize,
         trial: &TrialRecord,
         record: &'r RepeatRecord,
@@ -96,24 +96,24 @@ impl<'r> Repeat<'r> {
 
     /// The round it was part of, counted from 1: a trial that was skipped in some rounds has fewer
     /// repeats than rounds, and samples are named by round.
-    pub(crate) fn round(&self) -> usize {
+    pub fn round(&self) -> usize {
         let of_samples = self.record.samples.rsplit_once("-repeat-");
         let counted = of_samples.and_then(|(_, number)| number.parse::<usize>().ok());
         counted.map_or(self.number, |from_zero| from_zero.saturating_add(1))
     }
 
     /// A measure over the judged window, or why it is missing.
-    pub(crate) fn grid(&self, measure: Measure) -> Result<&Grid, String> {
+    pub fn grid(&self, measure: Measure) -> Result<&Grid, String> {
         self.grids(measure).map(|grids| &grids.judged)
     }
 
     /// A measure over all observed seconds, or why it is missing.
-    pub(crate) fn observed(&self, measure: Measure) -> Result<&Grid, String> {
+    pub fn observed(&self, measure: Measure) -> Result<&Grid, String> {
         self.grids(measure).map(|grids| &grids.observed)
     }
 
     /// A measure without a promise, over the same window as the others.
-    pub(crate) fn resampled(&self, measure: Measure, groups: &[&str]) -> Result<Grid, String> {
+    pub fn resampled(&self, measure: Measure, groups: &[&str]) -> Result<Grid, String> {
         match self.grids.iter().any(|(known, _)| *known == measure) {
             true => self.grid(measure).cloned(),
             false => {
@@ -123,7 +123,7 @@ impl<'r> Repeat<'r> {
     }
 
     /// Seconds of the judged window covered by samples.
-    pub(crate) fn window_s(&self) -> f64 {
+    pub fn window_s(&self) -> f64 {
         let covered =
             self.grids.iter().filter_map(|(_, grids)| Some(grids.as_ref().ok()?.judged.seconds()));
         covered.reduce(f64::min).unwrap_or((self.end_ns - self.start_ns) as f64 * 1e-9)
@@ -131,7 +131,7 @@ impl<'r> Repeat<'r> {
 
     /// What eBPF programs saw of this repeat, which covers its whole common window and not only the judged
     /// one; or why there is none. Groups of the study have its names in it, others a path from `/`.
-    pub(crate) fn evidence(&self) -> Result<&'r Evidence, String> {
+    pub fn evidence(&self) -> Result<&'r Evidence, String> {
         self.record.evidence().ok_or_else(|| {
             let why = self.record.not_available.get("evidence");
             why.cloned().unwrap_or_else(|| "the run recorded no evidence".to_owned())
@@ -139,13 +139,13 @@ impl<'r> Repeat<'r> {
     }
 
     /// Seconds from the common start to the end.
-    pub(crate) fn common_s(&self) -> f64 {
+    pub fn common_s(&self) -> f64 {
         self.end_ns.saturating_sub(self.record.all_released_ns) as f64 * 1e-9
     }
 
     /// Whether events of so many seconds are about the judged ones. They count from the common start on, and what happened in a
     /// long warm-up moved no share after it.
-    pub(crate) fn is_covered_by(&self, seconds: f64) -> bool {
+    pub fn is_covered_by(&self, seconds: f64) -> bool {
         let window = self.common_s();
         seconds >= COVERS * window
             && seconds * COVERS <= window
@@ -153,7 +153,7 @@ impl<'r> Repeat<'r> {
     }
 
     /// The result of a workload of a group.
-    pub(crate) fn result(
+    pub fn result(
         &self,
         group: &GroupRecord,
         workload: &WorkloadRecord,
@@ -163,14 +163,14 @@ impl<'r> Repeat<'r> {
     }
 
     /// The table of a source, or why it is missing.
-    pub(crate) fn table(&self, source: &str) -> Result<Sorted<'r>, String> {
+    pub fn table(&self, source: &str) -> Result<Sorted<'r>, String> {
         Sorted::find(self.tables, source)
             .ok_or_else(|| why_missing(self.record, self.tables, source))
     }
 
     /// Growth of the sum of these counters of one subject over the judged window, and the seconds
     /// it covers.
-    pub(crate) fn growth(
+    pub fn growth(
         &self,
         source: &str,
         subject: &str,
@@ -180,7 +180,7 @@ impl<'r> Repeat<'r> {
     }
 
     /// The same for a known table.
-    pub(crate) fn grown(
+    pub fn grown(
         &self,
         table: &Sorted<'_>,
         subject: &str,

@@ -1,7 +1,5 @@
 //! One trial with its windows and checks: what all its promises are judged with.
 
-use crate::verdict::Fact;
-use crate::verdict::wording::together;
 use assay_host::facts::HostFacts;
 use assay_record::run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
 use assay_record::terms::Measure;
@@ -9,37 +7,42 @@ use assay_record::terms::Measure;
 use crate::checks::{self, Entry, Evidence, Scope, Selection, ValidityCheck, window};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use crate::{facts, reason};
+use crate::verdict::Fact;
+use crate::verdict::wording::together;
+use crate::{FindCauses, NoCauses, facts, reason};
 
 /// Relation of a plain total: like a limit it needs no competition, so the checks for a limit
 /// apply.
-pub(crate) static PLAIN: RelationRecord = RelationRecord::AtMost(f64::INFINITY);
+pub static PLAIN: RelationRecord = RelationRecord::AtMost(f64::INFINITY);
 
 /// Inputs of all promises of a trial.
-pub(crate) struct Subject<'r> {
+pub struct Subject<'r> {
     /// The machine.
-    pub(crate) host: &'r HostFacts,
+    pub host: &'r HostFacts,
     /// Requests a second that iocost was configured with.
-    pub(crate) configured_iops: Option<f64>,
+    pub configured_iops: Option<f64>,
     /// The trial.
-    pub(crate) trial: &'r TrialRecord,
+    pub trial: &'r TrialRecord,
     /// Names of the measured groups.
-    pub(crate) groups: Vec<&'r str>,
+    pub groups: Vec<&'r str>,
     /// What is promised, or needed of each trial, of sampled measures.
     promises: Vec<(Measure, &'r RelationRecord)>,
     /// Number of repeats that count.
-    pub(crate) counted: usize,
+    pub counted: usize,
     /// The judged repeats.
-    pub(crate) repeats: Vec<Repeat<'r>>,
+    pub repeats: Vec<Repeat<'r>>,
     /// Repeats that do not count, as far as they have samples.
-    pub(crate) left_out: Vec<Repeat<'r>>,
+    pub left_out: Vec<Repeat<'r>>,
     /// The validity checks.
-    pub(crate) checks: Vec<ValidityCheck>,
-    pub(crate) facts: Vec<Fact>,
+    pub checks: Vec<ValidityCheck>,
+    /// What is remarkable of the trial.
+    pub facts: Vec<Fact>,
     /// The part of the errors that bounds may spend: 1, less where runs are judged together.
-    pub(crate) part: f64,
+    pub part: f64,
+    /// What finds causes.
+    pub causes: &'r dyn FindCauses,
     /// Unobserved repeats, and why.
-    pub(crate) unseen: Option<String>,
+    pub unseen: Option<String>,
 }
 
 /// The rate configured in io.cost.model, if it was always the same
@@ -73,12 +76,13 @@ impl<'r> Subject<'r> {
             checks: Vec::new(),
             facts: Vec::new(),
             part: 1.0,
+            causes: &NoCauses,
             unseen: None,
         }
     }
 
     /// One repeat that is still running, without checks.
-    pub(crate) fn running(
+    pub fn running(
         host: &'r HostFacts,
         trial: &'r TrialRecord,
         record: &'r RepeatRecord,
@@ -89,7 +93,7 @@ impl<'r> Subject<'r> {
     }
 
     /// Selects the repeats, determines their windows and runs the checks.
-    pub(crate) fn new(
+    pub fn new(
         manifest: &'r Manifest,
         trial: &'r TrialRecord,
         samples: &'r [Vec<Table>],
@@ -139,7 +143,7 @@ impl<'r> Subject<'r> {
     }
 
     /// The failed checks with a concerned scope.
-    pub(crate) fn failed(&self, concerns: impl Fn(Scope) -> bool) -> Vec<&ValidityCheck> {
+    pub fn failed(&self, concerns: impl Fn(Scope) -> bool) -> Vec<&ValidityCheck> {
         self.checks
             .iter()
             .filter(|validity| !validity.check.ok && concerns(validity.scope))
@@ -147,23 +151,20 @@ impl<'r> Subject<'r> {
     }
 
     /// Passes if every check with a concerned scope holds.
-    pub(crate) fn passes(&self, concerns: impl Fn(Scope) -> bool) -> Result<(), String> {
+    pub fn passes(&self, concerns: impl Fn(Scope) -> bool) -> Result<(), String> {
         let failed = self.failed(concerns);
         if failed.is_empty() { Ok(()) } else { Err(reason::failed_checks(&failed)) }
     }
 
     /// Repeats that do not count but have a sufficiently long window.
-    pub(crate) fn left_out_with_samples(&self) -> impl Iterator<Item = &Repeat<'_>> {
+    pub fn left_out_with_samples(&self) -> impl Iterator<Item = &Repeat<'_>> {
         self.left_out.iter().filter(|one| one.window_s() >= window::LEAST_S)
     }
 
     /// Why a promise is not kept despite the counted repeats: unobserved repeats may have broken
     /// it, and a repeat that was left out is still a fact. `broken` describes the breach of a
     /// repeat, if any.
-    pub(crate) fn objection(
-        &self,
-        broken: impl Fn(&Repeat<'_>) -> Option<String>,
-    ) -> Option<String> {
+    pub fn objection(&self, broken: impl Fn(&Repeat<'_>) -> Option<String>) -> Option<String> {
         let unseen = self
             .unseen
             .as_ref()

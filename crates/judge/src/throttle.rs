@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use assay_record::run_folder::sorted::Sorted;
+
 use crate::repeat::Repeat;
-use crate::sorted::Sorted;
 
 /// Periods of a quota over the judged window.
 #[derive(Debug, Clone, Copy, PartialEq)]

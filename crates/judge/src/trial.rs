@@ -1,13 +1,13 @@
 //! One trial: its repeats, checks and promises.
 
-use crate::verdict::{TrialJudgement, Verdict};
 use assay_record::run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
 use assay_record::terms::Measure;
 
 use crate::repeat::Repeat;
 use crate::subject::Subject;
 use crate::trial_value::{TrialValues, ValueRequest};
-use crate::{promise, workload_metrics};
+use crate::verdict::{TrialJudgement, Verdict};
+use crate::{FindCauses, promise, workload_metrics};
 
 /// Judges one combination of factors, and collects the values needed by comparisons with other
 /// trials.
@@ -16,11 +16,11 @@ pub(crate) fn judge_trial(
     trial: &TrialRecord,
     samples: &[Vec<Table>],
     requests: &[ValueRequest<'_>],
-    part: f64,
+    (part, causes): (f64, &dyn FindCauses),
 ) -> (TrialJudgement, Vec<TrialValues>) {
     let also: Vec<Measure> = requests.iter().filter_map(ValueRequest::sampled).collect();
     let mut subject = Subject::new(manifest, trial, samples, &also);
-    subject.part = part;
+    (subject.part, subject.causes) = (part, causes);
     let repeats = &subject.repeats;
     let records: Vec<_> = repeats.iter().map(|repeat| repeat.record).collect();
     let judged: Vec<_> =

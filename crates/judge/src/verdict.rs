@@ -1,5 +1,5 @@
 //! The documents that Assay writes about runs, as types: `verdict.json`, `compare.json`,
-//! `fleet-verdict.json`, `passport.json`, `errors.json`, and the answer of `assay exec --quiet-check`. Their field names are a contract with
+//! `fleet-verdict.json`, `errors.json`, and the answer of `assay exec --quiet-check`. Their field names are a contract with
 //! users' scripts.
 //!
 //! A pure crate without judgement: what shows a document needs neither the statistics nor the rules that
@@ -8,7 +8,6 @@
 mod comparison;
 mod fleet;
 mod judgement;
-mod passport;
 pub mod wording;
 
 pub use assay_stats::Interval;
@@ -26,4 +25,3 @@ pub use judgement::{
     Observation, PairJudgement, PromiseJudgement, Proof, ProofState, ReferenceJudgement, RunErrors,
     Soundness, SpansJudgement, Strength, TrialJudgement, Validity, Verdict, WorkloadMetrics,
 };
-pub use passport::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};

@@ -33,4 +33,4 @@ pub use index::{update_index, update_own_index};
 pub use junit::junit;
 pub use openmetrics::{Live, openmetrics};
 pub use source::RunSource;
-pub use tables::{Format, Outcome, export, json_lines};
+pub use tables::{Format, Judge, Outcome, export, json_lines};

@@ -5,7 +5,6 @@ mod classes;
 mod cpu;
 mod curves;
 mod device;
-mod frontier;
 mod latency;
 mod levels;
 mod memory_management;
@@ -28,11 +27,12 @@ use crate::measure_style;
 use crate::trial::Trial;
 
 pub(crate) use classes::classes;
-pub(crate) use frontier::frontier;
 pub(crate) use levels::levels;
+pub use overview::verdict_colour;
 pub(crate) use overview::{errors_of_hosts, overview};
 pub(crate) use page_nodes::node_columns;
 pub(crate) use ratios::ratios;
+pub use spec::base;
 pub(crate) use threads::short;
 pub(crate) use waiting::waiting;
 
@@ -53,7 +53,8 @@ impl Drawing {
 }
 
 /// A full-width figure from a complete spec, or the reason why there is none.
-fn drawn(
+#[must_use]
+pub fn drawn(
     id: String,
     title: impl Into<String>,
     reading: impl Into<String>,

@@ -10,24 +10,20 @@ mod ascii;
 mod bar;
 mod compare_runs;
 mod counters;
-mod explanation;
-mod figure;
+pub mod figure;
 mod fleet;
 mod html;
 mod index;
-mod iocost;
 mod live;
 mod means;
 mod measure_style;
-mod number;
+pub mod number;
 mod page;
-mod passport;
 mod recording;
 mod subjects;
 mod trial;
-mod tuning;
 mod waiting;
-mod wording;
+pub mod wording;
 
 pub mod export;
 
@@ -35,19 +31,15 @@ use assay_record::run_folder::Table;
 
 pub use across::sentence as comparison_words;
 pub use ascii::ascii;
-pub use explanation::render as explanation_text;
 pub use fleet::{hosts_text as fleet_hosts_text, html as fleet_html, text as fleet_text};
 pub use html::page as page_html;
 pub use index::{IndexEntry, parse_entries as index_entries, render as index_html};
-pub use iocost::render as iocost_text;
 pub use live::{Clock, InterimResult, Live, Position, Style, trial_line};
 pub use page::comparison::{html as comparison_html, text as comparison_text};
 pub use page::{html, judgement_text, text};
-pub use passport::render as passport_text;
 pub use recording::{
     document as recording_document, html as recording_html, text as recording_text,
 };
-pub use tuning::text as tuning_text;
 pub use wording::promise as promise_words;
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.

@@ -3,27 +3,27 @@
 use assay_record::terms::{Measure, Scale};
 
 /// Shown in place of a missing number.
-pub(crate) const NONE: &str = "\u{2013}";
+pub const NONE: &str = "\u{2013}";
 
 /// The number as `shown`, or a dash if there is none.
-pub(crate) fn or_none<T>(number: Option<T>, shown: impl FnOnce(T) -> String) -> String {
+pub fn or_none<T>(number: Option<T>, shown: impl FnOnce(T) -> String) -> String {
     number.map_or_else(|| NONE.to_owned(), shown)
 }
 
 /// A unit for all values of one column or axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// `MB/s`, `kIOPS`.
-    pub(crate) label: &'static str,
+    pub label: &'static str,
     /// Base units per unit.
-    pub(crate) scale: f64,
+    pub scale: f64,
     /// Decimals so that the largest value has at least three significant digits.
-    pub(crate) decimals: usize,
+    pub decimals: usize,
 }
 
 impl Unit {
     /// A readable unit for rates of `measure` up to `largest`.
-    pub(crate) fn for_rate(measure: &str, largest: f64) -> Self {
+    pub fn for_rate(measure: &str, largest: f64) -> Self {
         // Workload metrics have their unit in their name.
         const OF_METRICS: &[Scale] = &[
             Scale { from: 1e9, unit: 1e9, label: "x 1e9" },
@@ -48,7 +48,7 @@ impl Unit {
     }
 
     /// The number alone, for a column with the unit in its heading.
-    pub(crate) fn number(self, value: f64) -> String {
+    pub fn number(self, value: f64) -> String {
         fixed(value / self.scale, self.decimals)
     }
 
@@ -111,7 +111,7 @@ pub(crate) fn four(value: f64) -> String {
 }
 
 /// A ratio with three decimals, so that a column aligns.
-pub(crate) fn three(value: f64) -> String {
+pub fn three(value: f64) -> String {
     fixed(value, 3)
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn percent_decimals(smallest_fraction: f64) -> usize {
 }
 
 /// A fraction as a percentage, without the percent sign.
-pub(crate) fn percent(fraction: f64, decimals: usize) -> String {
+pub fn percent(fraction: f64, decimals: usize) -> String {
     fixed(fraction * 100.0, decimals)
 }
 

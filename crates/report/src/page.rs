@@ -15,7 +15,6 @@ mod workloads;
 
 use std::collections::BTreeSet;
 
-use assay_cause::Tuning;
 use assay_host::facts::Available;
 use assay_judge::verdict::{Judgement, TrialJudgement};
 use assay_record::run_folder::Manifest;
@@ -27,10 +26,9 @@ use assay_sys::escape::{shell_word, shell_words};
 use crate::across::{self as promises_across, Across};
 use crate::html::{self, FIGURES};
 use crate::trial::{Trial, trials};
-use crate::{Samples, figure, tuning, wording};
+use crate::{Samples, figure, wording};
 
-/// The report as one HTML document that loads no external resources, with the result of the search if it is the run
-/// of one.
+/// The report as one HTML document that loads no external resources, with the section on the search if it is the run of one.
 ///
 /// `samples` may be shorter than the manifest, or empty: a figure whose samples are missing is
 /// replaced by the reason for it.
@@ -39,10 +37,10 @@ pub fn html(
     manifest: &Manifest,
     judgement: &Judgement,
     samples: &Samples,
-    tuning: Option<&Tuning>,
+    search: Option<Section>,
 ) -> String {
     let trials = trials(manifest, judgement, samples);
-    let mut sections: Vec<Section> = tuning.map(tuning::section).into_iter().collect();
+    let mut sections: Vec<Section> = search.into_iter().collect();
     let overview: Vec<_> =
         figure::overview(&trials).into_iter().chain(figure::classes(&trials)).collect();
     if !overview.is_empty() {

@@ -37,7 +37,7 @@ pub(crate) fn limit_on_memory(judged: &TrialJudgement) -> Option<&str> {
 }
 
 /// A verdict as one word.
-pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
+pub const fn verdict(verdict: Verdict) -> &'static str {
     verdict.word()
 }
 
@@ -52,7 +52,7 @@ pub(crate) const fn tone(verdict: Verdict) -> Tone {
 }
 
 /// A verdict with its colour and a mark, for skimming and for those who see no colours.
-pub(crate) fn tag(one: Verdict) -> Tag {
+pub fn tag(one: Verdict) -> Tag {
     let mark = match one {
         Verdict::Kept => "\u{2713}",
         Verdict::Broken => "\u{2717}",
@@ -183,7 +183,7 @@ pub(crate) fn sentence(fragment: &str) -> String {
 }
 
 /// `1.2 % (0.8 to 1.9 %)`; the bounds only if there are some.
-pub(crate) fn error_interval(Interval { value, low, high }: Interval) -> String {
+pub fn error_interval(Interval { value, low, high }: Interval) -> String {
     let value = number::percent(value, 1);
     match high.is_finite() {
         true => {

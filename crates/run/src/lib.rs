@@ -11,7 +11,6 @@ pub mod error_record;
 pub mod exec;
 pub mod execute;
 pub mod external_data;
-pub mod finish_run;
 pub mod guest_disk;
 pub mod judged_command;
 pub mod limited_command;
@@ -24,10 +23,10 @@ pub mod plan_document;
 pub mod plan_text;
 pub mod prepare;
 pub mod progress;
+pub mod recorded_run;
 pub mod recording;
 pub mod restore;
 pub mod runner;
-pub mod several_runs;
 
 // What is below, so that the support of tests can be included by other crates, too.
 #[cfg(test)]

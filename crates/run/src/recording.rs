@@ -10,9 +10,9 @@ use assay_sys::kernel::signal;
 use jiff::Timestamp;
 
 use crate::context::Context;
-use crate::finish_run::REPORT;
 use crate::observer::Observer;
 use crate::prepare::Destination;
+use crate::recorded_run::REPORT;
 use crate::runner::{FinishedRecording, FollowTarget, SampleRequest};
 
 /// Default length of following a group, which does not end by itself.

@@ -69,7 +69,7 @@ fn every_tree_is_kept_as_a_snapshot() {
             fs::write(&file, &text).unwrap();
         }
         let kept = fs::read_to_string(&file).unwrap_or_default();
-        let hint = "ASSAY_BLESS=1 cargo test -p assay-session every_tree writes";
+        let hint = "ASSAY_BLESS=1 cargo test -p assay-audit every_tree writes";
         assert!(kept == text, "{hint} {}", file.display());
     }
 }

@@ -1,10 +1,10 @@
 //! `explain.json`: what became of every change and of every cause, and what the error follows.
 
-use assay_judge::may_follow_from_others;
 use assay_judge::verdict::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Rounds, ScoredPrediction};
+use crate::causes::may_follow_from_others;
 
 /// Result of one intervention.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

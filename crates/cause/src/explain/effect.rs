@@ -1,10 +1,10 @@
 //! Effect of an intervention on the error.
 
-use assay_judge::may_follow_from_others;
 use assay_judge::verdict::{PromiseJudgement, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::rounds::{Pairs, Rounds, typical};
+use crate::causes::may_follow_from_others;
 
 /// Effect of an intervention on the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,14 +6,16 @@
 //! changes unrelated to it leave the error where it is: that separates causes which the same change
 //! would cure.
 
+use assay_judge::laws::{BFQ_SLICE_S, Cap, TICK_S, group_caps};
 use assay_judge::verdict::wording::{count, percent};
 use assay_judge::verdict::{Interval, PromiseJudgement, ProofState, Verdict};
-use assay_judge::{BFQ_SLICE_S, Cap, Expect, TICK_S, cause_entry, group_caps};
 use assay_record::run_folder::TrialRecord;
 use serde::{Deserialize, Serialize};
 
 use super::Arm;
 use super::rounds::Rounds;
+use crate::cause_docs::cause_entry;
+use crate::causes::Expect;
 
 /// Prediction of one cause for one change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

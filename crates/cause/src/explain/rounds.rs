@@ -10,7 +10,7 @@ use assay_stats::over_repeats::Spread;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use assay_judge::SAME_ERROR;
+use crate::causes::SAME_ERROR;
 
 /// Probability that any ineffective change is called effective, over all looks and all changes
 /// together, before confirmation by fresh rounds.

@@ -1,10 +1,10 @@
 //! Sentences that summarise interventions.
 
-use assay_judge::cause_entry;
 use assay_judge::verdict::PromiseJudgement;
 use assay_judge::verdict::wording::{margin, percent};
 
 use super::{Arm, ArmResult, CauseFinding, Effect, Finding, Follows, GroupsWithin, Rounds};
+use crate::cause_docs::cause_entry;
 
 /// The largest error of so many groups says little of the others.
 const MANY: usize = 16;

@@ -1,11 +1,12 @@
 //! Draws the conclusions of a search and its confirmation.
 
+use assay_judge::Samples;
 use assay_judge::verdict::{Interval, Judgement, Verdict};
-use assay_judge::{Samples, judge};
 use assay_record::run_folder::{AcrossRecord, ComparisonRecord, Levels, Manifest, Table};
 
 use super::assessment::{frontier, is_work};
 use super::{Measured, NotTried, Outcome, SettingResult, Tuning, sentence};
+use crate::judge;
 
 /// A setting with its trials.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 
 use assay_cause::{
     Assessment, Budget, Move, Outcome, Search, SearchRun, SettingPool, SettingResult, TriedSetting,
-    Tuning, tuning,
+    Tuning, judge, tuning,
 };
-use assay_judge::judge;
 use assay_judge::verdict::Verdict;
 use assay_record::run_folder::{Manifest, Table};
 use assay_record::terms::Measure;

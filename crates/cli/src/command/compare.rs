@@ -4,10 +4,12 @@ mod interleaved;
 
 use std::path::{Path, PathBuf};
 
+use assay_cause::experiment::compare::{
+    compare, compare_levels_of, compare_with_baseline, newest_run,
+};
 use assay_judge::compare::Terms;
 use assay_judge::verdict::RunComparison;
 use assay_record::run_folder::RunFolder;
-use assay_session::{compare, compare_levels_of, compare_with_baseline, newest_run};
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_session::{ExplainOptions, explain};
+use assay_cause::experiment::explain::{ExplainOptions, explain};
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &DiagnoseArguments) -> Result<Code, Error> {
     if arguments.format.is_json() {
         output::json(&explained.explanation)?;
     } else {
-        output::data(&assay_report::explanation_text(&explained.explanation, output::width()));
+        output::data(&assay_cause::explanation_text(&explained.explanation, output::width()));
         output::data(&format!("details: {}", explained.folder.file("explain.json").display()));
     }
     Ok(explained.code)

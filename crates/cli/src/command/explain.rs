@@ -1,9 +1,9 @@
 //! `assay explain`
 
-use assay_session::explain_code;
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 
+use crate::codes::explain_code;
 use crate::output;
 
 /// Arguments of `assay explain`.

@@ -4,11 +4,12 @@ mod external_data;
 
 use std::path::PathBuf;
 
+use assay_cause::conclude::judge_run;
+use assay_cause::several_runs::{earlier_runs, judge_runs};
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, RunFolder};
-use assay_run::finish_run::{judge_run, open_run, update_index};
+use assay_run::recorded_run::{open_run, update_index};
 use assay_run::recording::has_promises;
-use assay_run::several_runs::{earlier_runs, judge_runs};
 use assay_sys::exit::{Code, Error};
 use clap::Args;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_blame::collect::{BlameTarget, group_of};
 use assay_record::run_folder::{Run, RunFolder};
-use assay_run::finish_run::update_index;
+use assay_run::recorded_run::update_index;
 use assay_run::recording::{RecordingOptions, record};
 use assay_run::runner::FollowTarget;
 use assay_sys::exit::{Code, Error};

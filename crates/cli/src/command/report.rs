@@ -4,7 +4,8 @@ pub(crate) mod export;
 
 use std::path::{Path, PathBuf};
 
-use assay_run::finish_run::{REPORT, judge_run, open_run, update_index};
+use assay_cause::conclude::judge_run;
+use assay_run::recorded_run::{REPORT, open_run, update_index};
 use assay_run::recording::write_recording;
 use assay_sys::exit::{Code, Error};
 use clap::Args;

@@ -5,10 +5,11 @@ mod studies;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_cause::conclude::conclude;
 use assay_run::error_record::ErrorRecord;
-use assay_run::execute::{conclude, execute};
-use assay_run::finish_run::{open_run, update_index};
+use assay_run::execute::execute;
 use assay_run::prepare::{RunOptions, prepare};
+use assay_run::recorded_run::{open_run, update_index};
 use assay_run::runner::Request;
 use assay_sys::exit::{Code, Error};
 use clap::Args;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_cause::experiment::iocost::{IoCostOptions, measure_iocost};
+use assay_cause::experiment::tune::{TuneOptions, Tuned, tune};
 use assay_run::overrides::StudyChoice;
-use assay_session::{IoCostOptions, TuneOptions, Tuned, measure_iocost, tune};
 use assay_study::DiskOverride;
 use assay_sys::exit::{Code, Error};
 use clap::Args;
@@ -81,7 +82,7 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<Code, Error> {
     if arguments.format.is_json() {
         output::json(&tuned.tuning)?;
     } else {
-        output::data(&assay_report::tuning_text(&tuned.tuning, output::width()));
+        output::data(&assay_cause::tuning_text(&tuned.tuning, output::width()));
         output::data(&format!("report: {}", tuned.folder.file("report.html").display()));
     }
     if let Some(file) = &arguments.write {
@@ -105,7 +106,7 @@ fn iocost(arguments: &TuneArguments, disk: &DiskOverride) -> Result<Code, Error>
     if arguments.format.is_json() {
         output::json(&measured.found)?;
     } else {
-        output::data(&assay_report::iocost_text(&measured.found, output::width()));
+        output::data(&assay_cause::iocost::text(&measured.found, output::width()));
         output::data(&format!("report: {}", measured.folder.file("report.html").display()));
     }
     Ok(measured.code)

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use assay_judge::verdict::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
 use assay_lab::KernelChoice;
 use sha2::{Digest, Sha256};
 
+use super::document::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
 use super::results::{KernelResults, Records};
 use crate::{Case, CaseRecord, Verdict};
 

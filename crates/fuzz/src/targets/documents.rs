@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use assay_cause::judge;
 use assay_fleet::FleetMerge;
 use assay_fuzzer::{Reader, answer};
-use assay_judge::judge;
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{
     EvidenceRecord, Run, Table, parse_events, parse_evidence, parse_json, parse_manifest,

@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
-use assay_cause::Tuning;
+use assay_cause::{Tuning, judge};
 use assay_conform::{Document, merge};
 use assay_fleet::Fleet;
-use assay_judge::judge;
+use assay_fuzzer::{Reader, answer};
 use assay_record::run_folder::Run;
 use serde::de::DeserializeOwned;
-
-use assay_fuzzer::{Reader, answer};
 
 const COLUMNS: usize = 80;
 
@@ -36,8 +34,13 @@ pub(super) fn tune() -> Reader {
     let run = recorded();
     let judgement = judge(&run.manifest, &run.samples);
     document(move |parsed: &Tuning| {
-        let page = assay_report::html(&run.manifest, &judgement, &run.samples, Some(parsed));
-        format!("{} {}", page.is_empty(), assay_report::tuning_text(parsed, COLUMNS))
+        let page = assay_report::html(
+            &run.manifest,
+            &judgement,
+            &run.samples,
+            Some(assay_cause::tune::section(parsed)),
+        );
+        format!("{} {}", page.is_empty(), assay_cause::tuning_text(parsed, COLUMNS))
     })
 }
 

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use assay_blame::{Answer, DiskAnswer, DiskGroup, OTHER_GROUPS, Verdict};
 use assay_host::facts::Available;
 use assay_record::run_folder::TrialRecord;
+use assay_record::run_folder::sorted::Sorted;
 
 use crate::repeat::{COVERS, Repeat, is_part};
-use crate::sorted::Sorted;
 
 /// A thread that always waits for the disk has one request or more on their way. Seen are fewer: a wait for a place that is not
 /// over at the end is missing, and a starved group waits for seconds (0.67 were seen).

@@ -1,11 +1,11 @@
 //! `cpu`: the limiting resource is the one that the promise is about.
 
-use crate::verdict::wording::{count, percent, some_of};
+use assay_record::run_folder::knob_value;
 
 use super::{Evidence, Finding, Rule, Scope};
 use crate::cpus::{self, Shared};
-use crate::knob_value;
 use crate::repeat::Repeat;
+use crate::verdict::wording::{count, percent, some_of};
 
 /// With less idle time the CPUs are the limit.
 const LEAST_IDLE: f64 = 0.05;

@@ -4,15 +4,15 @@
 //! keep its requests outstanding, by Little's law, was not denied anything: this run shows nothing
 //! about that group, and about the others only how they divided the rest.
 
-use crate::verdict::wording::{percent, some_of};
 use assay_record::run_folder::GroupRecord;
+use assay_record::run_folder::sorted::Sorted;
 use assay_record::terms::Measure;
 
 use super::wanted::{ALL_THE_TIME, part_outstanding};
 use super::{Evidence, Finding, Rule, Scope};
 use crate::queue::{Queue, disk_of, is_measured, requests_outstanding};
 use crate::repeat::Repeat;
-use crate::sorted::Sorted;
+use crate::verdict::wording::{percent, some_of};
 
 /// Above this demand relative to the pool, a group with few requests outstanding may have waited
 /// for a free tag.
@@ -117,7 +117,8 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 
 /// Whether a group kept fewer requests outstanding in a repeat than configured; `None` where its
 /// workloads do not report it.
-pub(crate) fn has_low_demand(group: &GroupRecord, repeat: &Repeat<'_>) -> Option<bool> {
+#[must_use]
+pub fn has_low_demand(group: &GroupRecord, repeat: &Repeat<'_>) -> Option<bool> {
     Some(Demand::new(group, repeat)?.is_low())
 }
 

@@ -1,13 +1,13 @@
 //! Whether what the disk moved is what the groups moved, and the disk has a queue that divides.
 
-use crate::verdict::wording::{percent, some_of};
+use assay_record::run_folder::sorted::Sorted;
 use assay_record::run_folder::{GroupRecord, WorkloadResult};
 use assay_stats::series::{Series, growth, monotone};
 
 use super::{Evidence, Finding, Rule, Scope};
 use crate::queue::{self, Queue, disk_of, is_measured};
 use crate::repeat::Repeat;
-use crate::sorted::Sorted;
+use crate::verdict::wording::{percent, some_of};
 
 /// `stacked`: the disk that the groups share has its own scheduler.
 ///

@@ -1,15 +1,16 @@
 //! Whether the values of the study were in force: of its knobs, and of settings of the host.
 
-use crate::verdict::wording::{count, rate, some_of};
 use assay_host::facts::Available;
+use assay_host::knob::matches_written;
 use assay_record::run_folder::{
     Drift, GroupRecord, KnobRecord, Reading, SettingReading, SettingRecord, TimedReading,
+    knob_value,
 };
 use assay_record::terms::Measure;
 
 use super::{Evidence, Finding, Rule, Scope};
-use crate::knob_value;
 use crate::repeat::Repeat;
+use crate::verdict::wording::{count, rate, some_of};
 
 /// `knobs`: the written values were read back, and held until the end.
 ///
@@ -60,7 +61,7 @@ fn drift(repeat: &Repeat<'_>, knob: &KnobRecord, reading: &Reading) -> Option<St
     reading.drift.iter().find_map(|(file, drift)| {
         let written = if *file == knob.file { Some(&knob.written) } else { knob.also.get(file) };
         let differs = |seen: &TimedReading| match (&seen.value, written) {
-            (Available::Value(text), Some(written)) => !knob_value::same(file, written, text),
+            (Available::Value(text), Some(written)) => !matches_written(file, written, text),
             _ => true,
         };
         (differs(&drift.first) || differs(&drift.last)).then(|| match *file == knob.file {
@@ -106,7 +107,7 @@ fn fault(knob: &KnobRecord, reading: Option<&Reading>) -> Option<String> {
     {
         match value {
             Available::NotAvailable(why) => return Some(format!("not available {when}: {why}")),
-            Available::Value(text) if !knob_value::same(&knob.file, &knob.written, text) => {
+            Available::Value(text) if !matches_written(&knob.file, &knob.written, text) => {
                 return Some(format!(
                     "was written `{}` and reads `{}` {when}",
                     knob.written,
@@ -118,7 +119,7 @@ fn fault(knob: &KnobRecord, reading: Option<&Reading>) -> Option<String> {
     }
     for (file, written) in &knob.also {
         match reading.also.get(file) {
-            Some(Available::Value(text)) if knob_value::same(file, written, text) => {}
+            Some(Available::Value(text)) if matches_written(file, written, text) => {}
             // Runs of older versions did not read these files.
             None => {}
             Some(Available::Value(text)) => {

@@ -1,13 +1,12 @@
 //! `memory`: memory was short around the group, and the group needed what it was promised.
 
-use crate::verdict::wording::{rate, some_of};
-use assay_record::run_folder::{GroupRecord, Reference, RelationRecord};
+use assay_record::run_folder::sorted::Sorted;
+use assay_record::run_folder::{GroupRecord, Reference, RelationRecord, knob_value};
 use assay_record::terms::{Measure, Side};
 
 use super::{Evidence, Finding, Rule, Scope};
-use crate::knob_value;
 use crate::repeat::Repeat;
-use crate::sorted::Sorted;
+use crate::verdict::wording::{rate, some_of};
 
 /// Tolerance between counters read at different times, relative to an inner group's part that is
 /// subtracted.

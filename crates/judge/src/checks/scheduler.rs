@@ -1,13 +1,13 @@
 //! `scheduler`: the disk has the scheduler that obeys the knobs, and the queue attributes requested
 //! by the study.
 
-use crate::verdict::wording::some_of;
 use assay_record::run_folder::QueueReading;
+use assay_record::run_folder::knob_value::attribute_holds;
 
 use super::{Evidence, Finding, Rule, Scope};
-use crate::knob_value::attribute_holds;
 use crate::queue;
 use crate::repeat::Repeat;
+use crate::verdict::wording::some_of;
 
 /// Evaluated when knobs or the study require something of a queue, whatever is promised.
 pub(super) const SCHEDULER: Rule =

@@ -3,15 +3,15 @@
 //! An experiment under a limit that was never reached shows nothing about the limit, and its
 //! numbers do not reveal that: the workload looks like one that a limit does not hurt.
 
-use crate::verdict::Fact;
-use crate::verdict::wording::{percent, rate};
+use assay_record::run_folder::knob_value;
+use assay_record::run_folder::sorted::Sorted;
 use assay_record::terms::Measure;
 use assay_stats::series::{Series, growth};
 
 use super::Evidence;
-use crate::knob_value;
 use crate::repeat::Repeat;
-use crate::sorted::Sorted;
+use crate::verdict::Fact;
+use crate::verdict::wording::{percent, rate};
 
 /// Minimum refaults relative to the limit: a limit just above the demand takes a page here and
 /// there.

@@ -1,15 +1,14 @@
 //! The longest wait that weights, quotas and the scheduler's lag explain.
 
-use crate::verdict::wording::percent;
 use assay_host::facts::Available;
-use assay_record::run_folder::RepeatRecord;
+use assay_record::run_folder::{RepeatRecord, knob_value};
 use assay_stats::progress::Lag;
 
 use crate::cpus::{self, Shared};
 use crate::expected;
-use crate::knob_value;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
+use crate::verdict::wording::percent;
 
 /// With less of the CPUs for the groups of the trial, nothing follows from their weights.
 const LEAST_LEFT: f64 = 0.1;

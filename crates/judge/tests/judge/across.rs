@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::judge;
+use assay_cause::judge;
 use assay_judge::verdict::{ComparisonJudgement, Judgement, Verdict};
 use assay_record::run_folder::{
     AcrossRecord, ComparisonRecord, Fault, Levels, Manifest, PairsRecord, ReferenceRecord, Table,

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use assay_judge::judge;
+use assay_cause::judge;
 use assay_judge::verdict::Verdict;
 use assay_record::run_folder::Run;
 

@@ -6,8 +6,8 @@ mod served;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use assay_cause::judge;
 use assay_host::facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout};
-use assay_judge::judge;
 use assay_judge::verdict::{Judgement, PromiseJudgement};
 use assay_record::run_folder::{
     Column, DiskRecord, GroupRecord, IoClass, KnobRecord, Latency, Manifest, PromiseRecord,

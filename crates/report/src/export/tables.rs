@@ -48,6 +48,9 @@ struct Tables<'w> {
     samples: Option<Box<dyn Sink + 'w>>,
 }
 
+/// Judges a run that has no stored verdict.
+pub type Judge = fn(&Manifest, &crate::Samples) -> Judgement;
+
 /// Writes the tables of several runs into a folder. Unreadable runs and samples are skipped and named
 /// in the result. Memory holds only the manifest and verdict of one run and one batch of samples of one
 /// source at a time.
@@ -56,6 +59,7 @@ pub fn export(
     format: Format,
     folder: &Dir,
     with_samples: bool,
+    judge: Judge,
 ) -> Result<Outcome, Error> {
     let sink = |shape: &'static Shape| -> Result<Box<dyn Sink>, Error> {
         Ok(match format {
@@ -70,7 +74,7 @@ pub fn export(
         workloads: sink(&WORKLOADS)?,
         samples: if with_samples { Some(sink(&SAMPLES)?) } else { None },
     };
-    let mut outcome = write(tables, runs)?;
+    let mut outcome = write(tables, runs, judge)?;
     let end = match format {
         Format::Parquet => "parquet",
         Format::Csv => "csv",
@@ -87,6 +91,7 @@ pub fn json_lines(
     runs: &[RunSource],
     out: &mut dyn Write,
     with_samples: bool,
+    judge: Judge,
 ) -> Result<Outcome, Error> {
     let out = Rc::new(RefCell::new(out));
     let sink = |shape: &'static Shape| -> Box<dyn Sink + '_> {
@@ -99,13 +104,13 @@ pub fn json_lines(
         workloads: sink(&WORKLOADS),
         samples: with_samples.then(|| sink(&SAMPLES)),
     };
-    write(tables, runs)
+    write(tables, runs, judge)
 }
 
-fn write(mut tables: Tables<'_>, runs: &[RunSource]) -> Result<Outcome, Error> {
+fn write(mut tables: Tables<'_>, runs: &[RunSource], judge: Judge) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     for source in runs {
-        match open(source) {
+        match open(source, judge) {
             Ok((folder, manifest, judgement)) => {
                 let left_out = &mut outcome.left_out;
                 tables.add(&folder, &manifest, judgement.as_ref(), left_out)?;
@@ -122,7 +127,10 @@ fn write(mut tables: Tables<'_>, runs: &[RunSource]) -> Result<Outcome, Error> {
 }
 
 /// Opens a run with its manifest and verdict: the stored verdict, else a newly computed one.
-fn open(source: &RunSource) -> Result<(RunFolder, Manifest, Option<Judgement>), Error> {
+fn open(
+    source: &RunSource,
+    judge: Judge,
+) -> Result<(RunFolder, Manifest, Option<Judgement>), Error> {
     let folder = source.open()?;
     let manifest = folder.read_manifest()?;
     if manifest.recording.is_some() {
@@ -132,7 +140,7 @@ fn open(source: &RunSource) -> Result<(RunFolder, Manifest, Option<Judgement>), 
         return Ok((folder, manifest, Some(judgement)));
     }
     let run = assay_record::run_folder::Run::from_folder(&folder)?;
-    let judgement = assay_judge::judge(&run.manifest, &run.samples);
+    let judgement = judge(&run.manifest, &run.samples);
     Ok((folder, manifest, Some(judgement)))
 }
 
@@ -173,6 +181,10 @@ mod tests {
 
     use super::*;
 
+    fn judged(manifest: &Manifest, samples: &crate::Samples) -> Judgement {
+        assay_judge::judge(manifest, samples, &assay_judge::NoCauses)
+    }
+
     const MANIFEST: &str = include_str!("../../../test-support/faults/one-cpu/manifest.json");
     const REPEAT: &str = "samples/trial-00-repeat-00";
 
@@ -193,7 +205,7 @@ mod tests {
             stream.append(&table).unwrap();
         }
         let whole = assay_record::run_folder::Run::from_folder(&run).unwrap();
-        let judgement = assay_judge::judge(&whole.manifest, &whole.samples);
+        let judgement = judged(&whole.manifest, &whole.samples);
         run.write_json("verdict.json", &judgement).unwrap();
     }
 
@@ -209,7 +221,7 @@ mod tests {
         }
         let mut out: Vec<u8> = Vec::new();
         let sources = RunSource::find(&[place.path().to_owned()]).unwrap();
-        let outcome = json_lines(&sources, &mut out, true).unwrap();
+        let outcome = json_lines(&sources, &mut out, true, judged).unwrap();
         let text = String::from_utf8(out).unwrap();
         let rows = |source: &str| {
             let source = format!("\"source\":\"{source}\"");

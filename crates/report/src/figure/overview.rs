@@ -64,7 +64,8 @@ fn by_verdict(values: [&str; 4]) -> Value {
 }
 
 /// The verdict as a colour.
-pub(super) fn verdict_colour() -> Value {
+#[must_use]
+pub fn verdict_colour() -> Value {
     by_verdict(["#1f9e83", "#d8572a", "#b8890b", "#8a8f98"])
 }
 

@@ -11,7 +11,8 @@ use crate::trial::Trial;
 ///
 /// `usermeta.weights` is the number of steps of the ordered palette, read by the page; other
 /// viewers ignore it and use their own colours.
-pub(crate) fn base(description: &str, height: u32, steps: usize) -> Value {
+#[must_use]
+pub fn base(description: &str, height: u32, steps: usize) -> Value {
     json!({
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": description,

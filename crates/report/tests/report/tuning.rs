@@ -68,7 +68,12 @@ pub(crate) fn full_page() -> String {
 
 fn html(tuning: &Tuning) -> String {
     let run = cases::broken();
-    assay_report::html(&run.manifest, &run.judgement, &run.samples, Some(tuning))
+    assay_report::html(
+        &run.manifest,
+        &run.judgement,
+        &run.samples,
+        Some(assay_cause::tune::section(tuning)),
+    )
 }
 
 fn page(tuning: &Tuning) -> String {
@@ -125,7 +130,7 @@ fn other_run_pages_have_no_search() {
 
 #[test]
 fn terminal_shows_settings_conclusion_and_lines_to_paste() {
-    let text = assay_report::tuning_text(&tuning(), 140);
+    let text = assay_cause::tuning_text(&tuning(), 140);
     for expected in [
         "nr_requests=1024 (chosen)",
         "  unchanged",
@@ -138,6 +143,6 @@ fn terminal_shows_settings_conclusion_and_lines_to_paste() {
     ] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }
-    let narrow = assay_report::tuning_text(&tuning(), 60);
+    let narrow = assay_cause::tuning_text(&tuning(), 60);
     assert!(!narrow.contains("error, search") && narrow.contains("error, fresh"), "{narrow}");
 }

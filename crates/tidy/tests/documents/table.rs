@@ -60,7 +60,7 @@ pub(crate) const DOCUMENTS: [Document; 36] = [
     document("kernels", "lab::Kernels", "`assay lab kernels -o json`"),
     document("knobs-check", "cli::CheckedKnobs", "`assay host --knobs-check -o json`"),
     document("manifest", "record::Manifest", "manifest.json of a run folder"),
-    document("passport", "judge::Passport", "`assay conform --kernel -o json`, passport.json"),
+    document("passport", "conform::Passport", "`assay conform --kernel -o json`, passport.json"),
     document("plan", "run::PlanDocument", "`assay check -o json`, `run --dry-run -o json`"),
     document("probe", "probe::Document", "`assay probe -o json`"),
     document("report", "cli::Written", "`assay report RUN -o json`"),

@@ -15,7 +15,7 @@ fn sources() -> Vec<(PathBuf, String)> {
 }
 
 /// What performs no I/O on the host: crates, and modules of crates (`sys/units`).
-const PURE: [&str; 15] = [
+const PURE: [&str; 19] = [
     "sys/units",
     "sys/escape",
     "sys/diagnostic",
@@ -27,7 +27,11 @@ const PURE: [&str; 15] = [
     "study",
     "blame",
     "judge",
-    "cause",
+    "cause/causes",
+    "cause/explain",
+    "cause/iocost",
+    "cause/judge",
+    "cause/tune",
     "report",
     "audit",
     "live/fairness",

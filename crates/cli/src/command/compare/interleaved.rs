@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_cause::experiment::compare::{Interleaved, Sides, compare_interleaved};
 use assay_judge::verdict::RunComparison;
 use assay_run::overrides::StudyChoice;
 use assay_run::prepare::Destination;
-use assay_session::{Interleaved, Sides, compare_interleaved};
 use assay_study::DiskOverride;
 use assay_sys::exit::Error;
 use assay_sys::files::Trust;

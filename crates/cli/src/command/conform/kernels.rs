@@ -103,7 +103,7 @@ pub(super) fn run(
         true => output::json(&made.passport)?,
         false => {
             let text =
-                assay_report::passport_text(&made.passport, arguments.verbose, output::width());
+                assay_conform::passport::text(&made.passport, arguments.verbose, output::width());
             output::data(&text);
         }
     }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use assay_lab::Cache;
 use assay_lab::study::{guest_task, prepare_lab_study, run_lab_study};
-use assay_run::finish_run::open_run;
 use assay_run::overrides::StudyChoice;
+use assay_run::recorded_run::open_run;
 use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
 

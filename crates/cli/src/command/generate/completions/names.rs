@@ -6,7 +6,6 @@ use std::path::Path;
 
 use assay_run::load::load_regular;
 use assay_run::overrides::StudyChoice;
-use assay_session::{cause_names, codes};
 use assay_study::{Factor, shipped};
 use assay_sys::files::Dir;
 use clap::{Arg, Command, ValueHint};
@@ -15,6 +14,7 @@ use clap_complete::engine::{
 };
 
 use super::words::words_of_study;
+use crate::codes::{cause_names, codes};
 
 /// What completes an argument.
 type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;

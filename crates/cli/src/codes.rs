@@ -1,0 +1,106 @@
+//! What a code means: of a cause, a rule of `assay audit`, something known of a kernel, or a mistake in a study file.
+
+use std::collections::BTreeMap;
+
+use assay_audit::KNOWN;
+use assay_cause::PERMUTE;
+use assay_cause::cause_docs::{cause_entry, cause_text};
+use assay_cause::causes::catalogue;
+use assay_sys::closest;
+use assay_sys::exit::Error;
+
+/// The mistakes that study files can have, each below a heading with its code.
+const DIAGNOSTICS: &str = include_str!("../../../docs/reference/diagnostics.md");
+
+/// Whether this can only be a code, `C-TAG-CAP`, `A-ANCESTOR`, `K-BFQ-CAP` or `A0102`, in letters of either case.
+pub(crate) fn is_code(text: &str) -> bool {
+    let text = text.to_ascii_uppercase();
+    let of_mistake = text
+        .strip_prefix('A')
+        .is_some_and(|rest| rest.len() == 4 && rest.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_word = |rest: &str| {
+        !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    of_mistake || ["A-", "C-", "K-"].iter().any(|of| text.strip_prefix(of).is_some_and(is_word))
+}
+
+/// All that is known of a code, for a terminal.
+///
+/// # Errors
+///
+/// Usage: there is no such code. The hint names the closest one.
+pub(crate) fn explain_code(code: &str) -> Result<String, Error> {
+    let code = code.to_ascii_uppercase();
+    let text = cause_entry(&code)
+        .map(cause_text)
+        .or_else(|| assay_audit::find(&code).map(assay_audit::explain))
+        .or_else(|| KNOWN.iter().find(|known| known.code == code).map(ToString::to_string))
+        .or_else(|| diagnostic(&code));
+    text.ok_or_else(|| {
+        let all = codes();
+        let hint = match closest(&code, all.iter().map(|(code, _)| code.as_str())) {
+            Some(similar) => format!("did you mean `{similar}`?"),
+            None => format!(
+                "one of {}",
+                all.iter().map(|(code, _)| &**code).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        Error::usage(format!("unknown code `{code}`\n  hint: {hint}"))
+    })
+}
+
+/// Every code, with a line about it.
+pub(crate) fn codes() -> Vec<(String, &'static str)> {
+    let causes = catalogue().map(|entry| (entry.code.to_owned(), entry.what));
+    let rules = assay_audit::all().map(|rule| (rule.code.to_owned(), rule.meaning));
+    let is_rule = |code: &str| assay_audit::find(code).is_some();
+    let known = KNOWN.iter().filter(|known| !is_rule(known.code));
+    let known = known.map(|known| (known.code.to_owned(), known.sentence));
+    let mistakes = headings().map(|(code, title)| (code.to_owned(), title));
+    causes.chain(rules).chain(known).chain(mistakes).collect()
+}
+
+/// What `assay diagnose --only` takes: codes of causes and names of changes, each with a line about it.
+pub(crate) fn cause_names() -> Vec<(&'static str, &'static str)> {
+    let changes = catalogue().flat_map(|entry| entry.tests.iter().map(|test| (*test, "")));
+    let causes = catalogue().map(|entry| (entry.code, entry.what));
+    let names: BTreeMap<_, _> = changes.chain([(PERMUTE, "")]).chain(causes).collect();
+    names.into_iter().collect()
+}
+
+/// The codes and titles of mistakes.
+fn headings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    DIAGNOSTICS.lines().filter_map(|line| line.strip_prefix("## ")?.split_once(": "))
+}
+
+fn diagnostic(code: &str) -> Option<String> {
+    let section = DIAGNOSTICS.split("\n## ").skip(1).find(|section| section.starts_with(code))?;
+    Some(format!(
+        "{}\n",
+        section.trim_end().replace("**Remedy.**", "Remedy:").replace("*Warning.*", "Warning:")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_explained_in_letters_of_either_case() {
+        let all = codes();
+        assert!(all.len() > 120, "{}", all.len());
+        for (code, _) in all {
+            assert!(is_code(&code) && is_code(&code.to_lowercase()), "{code}");
+            let text = explain_code(&code.to_lowercase()).unwrap();
+            assert!(text.starts_with(&format!("{code}: ")) && text.ends_with('\n'), "{text}");
+            assert!(text.len() > 2 * code.len() + 40, "{text}");
+        }
+    }
+
+    #[test]
+    fn folders_of_runs_are_no_codes() {
+        for name in ["runs/x", "20260101T000000Z-io-weight", "C-", "a0", "A01020", "C-x/y", "."] {
+            assert!(!is_code(name), "{name}");
+        }
+    }
+}
