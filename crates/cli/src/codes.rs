@@ -12,18 +12,6 @@ use assay_sys::exit::Error;
 /// The mistakes that study files can have, each below a heading with its code.
 const DIAGNOSTICS: &str = include_str!("../../../docs/reference/diagnostics.md");
 
-/// Whether this can only be a code, `C-TAG-CAP`, `A-ANCESTOR`, `K-BFQ-CAP` or `A0102`, in letters of either case.
-pub(crate) fn is_code(text: &str) -> bool {
-    let text = text.to_ascii_uppercase();
-    let of_mistake = text
-        .strip_prefix('A')
-        .is_some_and(|rest| rest.len() == 4 && rest.bytes().all(|byte| byte.is_ascii_digit()));
-    let is_word = |rest: &str| {
-        !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    of_mistake || ["A-", "C-", "K-"].iter().any(|of| text.strip_prefix(of).is_some_and(is_word))
-}
-
 /// All that is known of a code, for a terminal.
 ///
 /// # Errors
@@ -90,17 +78,9 @@ mod tests {
         let all = codes();
         assert!(all.len() > 120, "{}", all.len());
         for (code, _) in all {
-            assert!(is_code(&code) && is_code(&code.to_lowercase()), "{code}");
             let text = explain_code(&code.to_lowercase()).unwrap();
             assert!(text.starts_with(&format!("{code}: ")) && text.ends_with('\n'), "{text}");
             assert!(text.len() > 2 * code.len() + 40, "{text}");
-        }
-    }
-
-    #[test]
-    fn folders_of_runs_are_no_codes() {
-        for name in ["runs/x", "20260101T000000Z-io-weight", "C-", "a0", "A01020", "C-x/y", "."] {
-            assert!(!is_code(name), "{name}");
         }
     }
 }

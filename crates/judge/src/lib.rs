@@ -18,7 +18,6 @@ mod decide;
 pub mod estimates;
 mod expected;
 mod facts;
-mod find_causes;
 mod found;
 pub mod laws;
 mod metric;
@@ -42,19 +41,63 @@ mod workload_metrics;
 pub mod compare;
 pub mod verdict;
 
-use assay_record::run_folder::{Manifest, Table};
+use assay_record::run_folder::{Manifest, PromiseRecord, Table};
+use assay_record::terms::{Measure, PlacementMeasure};
 use assay_stats::rule::part_of_together;
 
-use crate::verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict};
+use crate::estimates::Estimates;
+use crate::placement::PlacedWorkload;
+use crate::subject::Subject;
+use crate::verdict::{Cause, ComparisonJudgement, Judgement, Proof, TrialJudgement, Verdict};
 use cross_trial::TrialInput;
 use trial_value::TrialValues;
 
 pub use checks::{Disturbances, OnOneCpu, validity};
 pub use code::FailOn;
 
-pub use find_causes::{FindCauses, NoCauses};
 pub use shares::{MeasuredShares, judge_shares};
 pub use stop::{interim, is_enough, source};
+
+/// Finds why a promise was not kept. Those of the catalogue are in the crate `cause`.
+pub trait FindCauses {
+    /// Causes of a promise with this verdict about means, proven ones first, and what events in the kernel say of them.
+    fn of_means(
+        &self,
+        subject: &Subject<'_>,
+        promise: (&PromiseRecord, Measure),
+        numbers: Option<&Estimates>,
+        verdict: Verdict,
+    ) -> (Vec<Cause>, Vec<Proof>);
+
+    /// Causes of a broken promise about a metric of a workload.
+    fn of_metric(&self, subject: &Subject<'_>) -> Vec<Cause>;
+
+    /// Causes of a broken promise about a placement, by the workload that broke it.
+    fn of_placement(&self, seen: &PlacedWorkload<'_>, what: PlacementMeasure) -> Vec<Cause>;
+}
+
+/// Looks for none: for looks at a run, of which only the verdict counts.
+pub struct NoCauses;
+
+impl FindCauses for NoCauses {
+    fn of_means(
+        &self,
+        _: &Subject<'_>,
+        _: (&PromiseRecord, Measure),
+        _: Option<&Estimates>,
+        _: Verdict,
+    ) -> (Vec<Cause>, Vec<Proof>) {
+        (Vec::new(), Vec::new())
+    }
+
+    fn of_metric(&self, _: &Subject<'_>) -> Vec<Cause> {
+        Vec::new()
+    }
+
+    fn of_placement(&self, _: &PlacedWorkload<'_>, _: PlacementMeasure) -> Vec<Cause> {
+        Vec::new()
+    }
+}
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.
