@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use assay_blame::collect::{BlameTarget, group_of};
 use assay_host::gather;
-use assay_probe::{Document, Finished, Limit, Request, Target, Verdict};
+use assay_live::probe::{Document, Finished, Limit, Request, Target, Verdict};
 use assay_sys::escape::page::Page;
 use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
         .map_err(|why| Error::usage(format!("{why}\n  hint: assay top --controller cpu")))?;
     if arguments.dry_run {
         let is_v2 = facts.cgroup.is_on_v2("cpu");
-        show(&assay_probe::plan(&target, &limits, is_v2));
+        show(&assay_live::probe::plan(&target, &limits, is_v2));
         return Ok(Code::Kept);
     }
     if let Some(why) = facts.root.reason() {
@@ -84,17 +84,17 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
         .map_err(|cause| Error::host(format!("cannot find this program's file: {cause}")))?;
     let request = Request::new(&context.root, facts, target, limits, (context.state_dir, program));
     signal::note_interruptions();
-    let finished = assay_probe::run(&request, &context.root, &mut |limit| {
+    let finished = assay_live::probe::run(&request, &context.root, &mut |limit| {
         output::message(&format!("assay: trying {} on a copy", limit.controller()));
     })
     .map_err(Error::host)?;
     if let Some(file) = junit {
-        file.write_text(&assay_probe::junit(&finished.document))?;
+        file.write_text(&assay_live::probe::junit(&finished.document))?;
     }
     if arguments.format.is_json() {
         output::json(&finished.document)?;
     } else if !has_stdout {
-        show(&assay_probe::page(&finished.document));
+        show(&assay_live::probe::page(&finished.document));
     }
     Ok(conclude(&finished, arguments.fail_on))
 }

@@ -62,7 +62,7 @@ pub(crate) const DOCUMENTS: [Document; 36] = [
     document("manifest", "record::Manifest", "manifest.json of a run folder"),
     document("passport", "conform::Passport", "`assay conform --kernel -o json`, passport.json"),
     document("plan", "run::PlanDocument", "`assay check -o json`, `run --dry-run -o json`"),
-    document("probe", "probe::Document", "`assay probe -o json`"),
+    document("probe", "live::Document", "`assay probe -o json`"),
     document("report", "cli::Written", "`assay report RUN -o json`"),
     document("restore", "cli::Restored", "`assay restore -o json`"),
     document("record", "report::RecordingDocument", "`assay record -o json`, summary.json"),

@@ -3,9 +3,9 @@
 use assay_sys::escape::page::{Page, Rows, Section, Tag, Tone};
 use assay_sys::escape::xml;
 
-use crate::limit::Limit;
-use crate::target::Target;
-use crate::{Answer, Document, Verdict};
+use crate::probe::limit::Limit;
+use crate::probe::target::Target;
+use crate::probe::{Answer, Document, Verdict};
 
 /// The answers as a page.
 #[must_use]

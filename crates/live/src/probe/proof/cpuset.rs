@@ -6,7 +6,7 @@ use assay_sys::kernel::Error;
 use assay_sys::units::CpuSet;
 
 use super::Proof;
-use crate::beside::{Beside, COPY, TWIN};
+use crate::probe::beside::{Beside, COPY, TWIN};
 
 pub(super) fn cpus(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     let set = set_of(beside, group)?;
@@ -46,7 +46,7 @@ fn judge(outside: u16, copy: bool, twin: bool) -> Proof {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::probe::Verdict;
 
     #[test]
     fn a_set_needs_a_twin_that_may_leave_it() {

@@ -5,7 +5,7 @@ use assay_sys::kernel::Error;
 use rustix::io::Errno;
 
 use super::Proof;
-use crate::beside::{Beside, COPY, TWIN};
+use crate::probe::beside::{Beside, COPY, TWIN};
 
 /// A copy may have no more.
 const MOST: f64 = 8.0;
@@ -55,7 +55,7 @@ fn judge(limit: u32, copy: (u32, Option<Errno>), twin: (u32, Option<Errno>)) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::probe::Verdict;
 
     #[test]
     fn only_a_refusal_at_the_limit_shows_it() {

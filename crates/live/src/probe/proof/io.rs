@@ -6,7 +6,7 @@ use assay_conform::{Interval, Running, Window};
 use assay_sys::kernel::Error;
 
 use super::Proof;
-use crate::beside::{Beside, COPY, TWIN};
+use crate::probe::beside::{Beside, COPY, TWIN};
 
 const MIB: f64 = 1_048_576.0;
 /// A copy reads no more in a second.
@@ -99,7 +99,7 @@ fn judge(device: &str, cap: f64, capped: &[Window], free: &[Window]) -> Proof {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::probe::Verdict;
 
     #[test]
     fn caps_of_reads_are_found_on_both_versions() {

@@ -6,7 +6,7 @@ use assay_host::facts::{CgroupLayout, Hierarchy};
 use assay_sys::kernel::Root;
 use assay_sys::kernel::parse::cgroups::{ProcessGroup, process_groups};
 
-use crate::limit::Limit;
+use crate::probe::limit::Limit;
 
 /// A group with its processes.
 #[derive(Debug, Clone)]

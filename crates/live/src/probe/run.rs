@@ -11,13 +11,13 @@ use assay_sys::units::CpuSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::asked::Bundle;
-use crate::beside::{Workshop, keyed};
-use crate::levels::{levels, room_beside, tightest};
-use crate::limit::Limit;
-use crate::proof::{MEMORY, Proof, TASKS, prove};
-use crate::target::{Place, Target, mount_of};
-use crate::{Answer, Asked, Document, SCHEMA};
+use crate::probe::asked::Bundle;
+use crate::probe::beside::{Workshop, keyed};
+use crate::probe::levels::{levels, room_beside, tightest};
+use crate::probe::limit::Limit;
+use crate::probe::proof::{MEMORY, Proof, TASKS, prove};
+use crate::probe::target::{Place, Target, mount_of};
+use crate::probe::{Answer, Asked, Document, SCHEMA};
 
 /// What to probe, and with what.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_sys::kernel::{Error, Root};
 
-use crate::limit::Limit;
+use crate::probe::limit::Limit;
 
 /// What a group says.
 #[derive(Debug, Clone, PartialEq)]

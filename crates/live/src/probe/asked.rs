@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::limit::Limit;
+use crate::probe::limit::Limit;
 
 /// The resources of a bundle, and its file.
 #[derive(Debug, Clone)]

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use assay_sys::kernel::Error;
 
-use crate::Verdict;
-use crate::beside::Beside;
-use crate::limit::Limit;
+use crate::probe::Verdict;
+use crate::probe::beside::Beside;
+use crate::probe::limit::Limit;
 
 /// What a proof has shown.
 #[derive(Debug, Clone, PartialEq)]

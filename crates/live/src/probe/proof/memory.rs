@@ -6,7 +6,7 @@ use assay_sys::kernel::Error;
 use assay_sys::units::Bytes;
 
 use super::Proof;
-use crate::beside::{Beside, COPY, TWIN};
+use crate::probe::beside::{Beside, COPY, TWIN};
 
 const MIB: u64 = 1 << 20;
 /// A copy has no more than this.
@@ -122,7 +122,7 @@ fn too_small(amount: f64) -> Proof {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::probe::Verdict;
 
     #[test]
     fn killed_or_held_at_the_limit_is_enforced_and_beyond_it_is_not() {

@@ -4,7 +4,7 @@ use assay_conform::{Interval, Running, Window};
 use assay_sys::kernel::{Error, affinity};
 
 use super::Proof;
-use crate::beside::{Beside, COPY, TWIN};
+use crate::probe::beside::{Beside, COPY, TWIN};
 
 /// A copy has no more CPUs.
 const MOST: f64 = 0.2;
@@ -125,7 +125,7 @@ fn judge_weight(divided: &[Window], equal: &[Window]) -> Proof {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::probe::Verdict;
 
     fn windows(cpus: &[f64]) -> Vec<Window> {
         vec![Window { seconds: 1.0, grew: cpus.iter().map(|cpus| cpus * 1e9).collect() }; 6]
