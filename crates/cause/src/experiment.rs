@@ -87,5 +87,5 @@ pub(crate) fn run(
 /// Judges the repeats recorded so far; `None` if the run cannot be read.
 pub(crate) fn look(folder: &RunFolder) -> Option<Judgement> {
     let run = Run::from_folder(folder).ok()?;
-    Some(assay_judge::judge_so_far(&run.manifest, &run.samples))
+    Some(crate::judge::judge_so_far(&run.manifest, &run.samples))
 }

@@ -33,6 +33,12 @@ impl FindCauses for Catalogue {
     }
 }
 
+/// Judges a run in progress by its data so far; repeats to come do not count as missing.
+#[must_use]
+pub(crate) fn judge_so_far(manifest: &Manifest, samples: &Samples) -> Judgement {
+    assay_judge::judge_so_far(manifest, samples, &Catalogue)
+}
+
 /// Judges a run that is over, early or not.
 #[must_use]
 pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {

@@ -126,10 +126,10 @@ pub fn judge_one(
     )
 }
 
-/// Judges a run in progress by its data so far, without causes; repeats to come do not count as missing.
+/// Judges a run in progress by its data so far; repeats to come do not count as missing.
 #[must_use]
-pub fn judge_so_far(manifest: &Manifest, samples: &Samples) -> Judgement {
-    judge(&so_far(manifest), samples, &NoCauses)
+pub fn judge_so_far(manifest: &Manifest, samples: &Samples, causes: &dyn FindCauses) -> Judgement {
+    judge(&so_far(manifest), samples, causes)
 }
 
 /// A manifest whose run is not over would count as cut off.

@@ -10,7 +10,7 @@ use assay_stats::rule::LOOKS;
 
 use crate::subject::Subject;
 use crate::trial_value::measures_of_run;
-use crate::{Samples, judge_one, judge_so_far, promise};
+use crate::{NoCauses, Samples, judge_one, judge_so_far, promise};
 
 /// The sample table that decides a promise of this measure.
 #[must_use]
@@ -59,7 +59,7 @@ pub fn is_enough(manifest: &Manifest, number: usize, samples: &Samples) -> bool 
     }
     let round = trial.repeats.len();
     manifest.trials.iter().all(|other| other.repeats.len() >= round) && {
-        let judged = judge_so_far(manifest, samples);
+        let judged = judge_so_far(manifest, samples, &NoCauses);
         let promising = judged.trials.iter().filter(|one| !one.promises.is_empty());
         promising.map(|one| one.verdict).all(is_decided)
             && judged.comparisons.iter().all(|one| is_decided(one.verdict))

@@ -27,7 +27,7 @@ fn lay_out(text: &str) -> Tree {
 }
 
 fn trees() -> Vec<(PathBuf, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/audit/trees");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/collect/trees");
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     names.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }

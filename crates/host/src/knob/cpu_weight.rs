@@ -332,7 +332,7 @@ mod tests {
     }
 
     /// Guests of 7.2.13 and 7.3.4 (crates/host/tests/guest/weights.sh), emulated. Two CPUs that QEMU runs in turns of 100 ms stop each
-    /// other, which the kernel charges to whoever runs: there only one CPU counts. With icount the guest's time stops as well.
+    /// other, which the kernel charges to the thread that runs: there only one CPU counts. With icount the guest's time stops as well.
     #[test]
     fn the_law_is_within_a_tenth_of_what_bound_threads_got() {
         let text = include_str!("../../../../docs/results/data/cpu-weight-threads.csv");

@@ -98,7 +98,7 @@ fn a_run_that_ended_early_keeps_nothing() {
     // Killed: nothing was recorded afterwards.
     (run.manifest.ended_early, run.manifest.restored) = (None, None);
     assert_undecided(&run.promise(), "(the run did not record its end)");
-    let so_far = assay_judge::judge_so_far(&run.manifest, &run.samples);
+    let so_far = assay_judge::judge_so_far(&run.manifest, &run.samples, &assay_judge::NoCauses);
     assert_eq!(so_far.verdict, Verdict::Kept, "repeats to come are not missing");
     run.trial().planned_repeats = Some(8);
     assert_eq!(run.promise().verdict, Verdict::Kept, "nothing of it is missing");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Trees of rules, and what several of them begin with.
-pub(super) const RULE_TREES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/audit/rule_trees");
+pub(super) const RULE_TREES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/collect/rule_trees");
 
 /// A host, to be laid out as files.
 #[derive(Debug, Clone, Default)]
