@@ -220,7 +220,7 @@ fn groups_that_were_not_delegated_are_refused_by_name() {
     };
     let mut run = as_nobody(&bench);
     let before = HostSnapshot::take_with(&[&bench.path("home")]);
-    run.args(["run", "--yes"]).arg(study(&bench, KNOBS)).arg("--out").args(["run", "--yes"]);
+    run.args(["run", "--yes"]).arg(study(&bench, KNOBS)).arg("--out").arg("run");
     let ended = bench.finish(run);
     ended.assert_code(4);
     ended.assert_says(&[

@@ -40,6 +40,7 @@ const TABLE: &[(&str, Way, &str)] = &[
     ("assay diagnose", Way::Parse, "needs a run and root"),
     ("assay audit", Way::Parse, "names hosts of its reader; tests/assay/audit.rs runs it"),
     ("assay blame", Way::Parse, "needs root; tests/assay/blame.rs runs it"),
+    ("assay probe", Way::Parse, "needs root; tests/assay/probe.rs runs it"),
     ("assay exec", Way::Parse, "needs root; tests/assay/exec.rs runs it"),
     ("assay record", Way::Parse, "needs root; tests/assay/sample.rs runs it"),
     ("assay top", Way::Parse, "names a group of another host; tests/assay/groups.rs"),
