@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use crate::knob::entry::{Counterpart, Knob, Role};
 use crate::knob::file::{File, GroupScope};
+use crate::knob::kernel_version::KernelVersion;
+use crate::knob::range::ValueRange;
 use crate::knob::table::all;
 use crate::knob::translate::Version;
 
@@ -39,17 +41,18 @@ const CONTROLLERS: &[(&str, &str)] = &[
 const HEAD: &str = "\
 # Knobs: the interface files of control groups
 
-A study names a knob by its v2 name, or by its v1 name if v2 has none. If both columns have a name, Assay translates the value, and the plan
-shows how. `assay host` lists which of these files a host has, why it lacks the others, and why a file has no counterpart; `assay host
---knobs-check` compares this table with a new group in every mounted hierarchy.
+A study names a knob by its v2 name, or by its v1 name if v2 has none. If both versions have a file, Assay translates the value, and the
+plan shows how. `assay host` lists which of these files a host has, and why it lacks the others. `assay host --knobs-check` compares this
+table with a new group in every mounted hierarchy.
 
-- **kind**: a *setting* keeps what is written, and only settings are knobs of a study. A *reading* reports something. Writing triggers an *action*.
-  Files marked *delegatable* belong to the owner of a delegated subtree; all others need root, even in a group with another owner.
-- **reads**: what the file reads in a new group; a dash if that depends on the host.
-- **since**: the first kernel that has the file under this name.
-- *root only*: only the root group has the file.
-- Values for one disk (`MAJ:MIN ...`) may omit the numbers in a study: they then apply to the disk of the group.
-- Options (`CONFIG_...`) are those that the kernel needs in addition to the controller's own.
+- **v1**, **v2**: the counterpart in the other version of cgroups; `=` is a file of the same name.
+- **values**: what a study may write. A dash: the file only reports. *action*: writing triggers something; a study cannot set it.
+  Bytes and microseconds take units (`64 MiB`, `10 ms`), ids a list (`0-3,8`). v1 spells `max` as `-1`. A value `0` alone resets a counter.
+  `MAJ:MIN` may be omitted: the value then applies to the disk of the group.
+- **reads**: what a setting reads in a new group; a dash if that depends on the host.
+- **since**: the first kernel that has the file under this name, if later than 4.15.
+- The last cell is empty where it says the same as that of the counterpart. *Delegatable* files belong to the owner of a delegated subtree;
+  all others need root. *Root only* files are in the root group alone. `CONFIG_...` is what the kernel needs in addition to the controller.
 ";
 
 /// The page as Markdown.
@@ -80,23 +83,22 @@ fn table(page: &mut String, knobs: &[&Knob], version: Version) {
         return;
     }
     let (here, there) = match version {
-        Version::V2 => ("cgroup v2", "cgroup v1"),
-        Version::V1 => ("only cgroup v1", "cgroup v2"),
+        Version::V2 => ("v2", "v1"),
+        Version::V1 => ("v1 only", "v2"),
     };
     let _ = write!(
         page,
-        "\n| {here} | {there} | kind | values | reads | since | |\n|---|---|---|---|---|---|---|\n"
+        "\n| {here} | {there} | values | reads | since | |\n|---|---|---|---|---|---|\n"
     );
     for knob in rows {
         let Some(file) = knob.file(version) else { continue };
         let _ = writeln!(
             page,
-            "| `{}` | {} | {} | {} | {} | {} | {} |",
+            "| `{}` | {} | {} | {} | {} | {} |",
             knob.name,
             counterpart(knob),
-            kind(knob, file),
             values(knob),
-            reads(file),
+            reads(knob, file),
             since(knob, file, version),
             remarks(knob, file),
         );
@@ -105,7 +107,7 @@ fn table(page: &mut String, knobs: &[&Knob], version: Version) {
 
 fn counterpart(knob: &Knob) -> String {
     match knob.counterpart {
-        Counterpart::SameName => "the same".to_owned(),
+        Counterpart::SameName => "=".to_owned(),
         Counterpart::Files(files) => {
             files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ")
         }
@@ -114,25 +116,18 @@ fn counterpart(knob: &Knob) -> String {
     }
 }
 
-fn kind(knob: &Knob, file: &File) -> String {
-    let role = match knob.role {
-        Role::Setting => "setting",
-        Role::Reading => "reading",
-        Role::Action => "action",
-    };
-    let delegatable = if file.is_delegatable { ", delegatable" } else { "" };
-    format!("{role}{delegatable}")
-}
-
 fn values(knob: &Knob) -> String {
+    let range = markdown_cell(&knob.range.cell());
     match knob.role {
+        Role::Setting => range,
         Role::Reading => "-".to_owned(),
-        _ => markdown_cell(&knob.range.to_string()),
+        Role::Action if knob.range == ValueRange::Text => "action".to_owned(),
+        Role::Action => format!("action: {range}"),
     }
 }
 
-fn reads(file: &File) -> String {
-    match file.default {
+fn reads(knob: &Knob, file: &File) -> String {
+    match file.default.filter(|_| knob.role == Role::Setting) {
         None => "-".to_owned(),
         Some("") => "empty".to_owned(),
         Some(text) => format!("`{text}`"),
@@ -140,20 +135,33 @@ fn reads(file: &File) -> String {
 }
 
 fn since(knob: &Knob, file: &File, version: Version) -> String {
-    let mut text = file.since.to_string();
-    if let Some(until) = file.until {
-        let _ = write!(text, ", removed in {until}");
+    let own = late(file.since);
+    let v1 = knob.v1.filter(|_| version == Version::V2).map(|v1| late(v1.since));
+    let text = match v1.filter(|v1| *v1 != own) {
+        Some(v1) if v1 == "-" => format!("v2 {own}"),
+        Some(v1) => format!("{own}; v1 {v1}"),
+        None => own,
+    };
+    match file.until {
+        Some(until) => format!("{text}; removed in {until}").trim_start_matches("-; ").to_owned(),
+        None => text,
     }
-    let other = knob.v1.filter(|_| version == Version::V2);
-    if let Some(other) = other.filter(|other| other.since != file.since) {
-        let _ = write!(text, "; v1 {}", other.since);
-    }
-    text
+}
+
+/// A version that is not as old as all kernels that Assay runs on; else a dash.
+pub(super) fn late(since: KernelVersion) -> String {
+    if since > KernelVersion::new(4, 15) { since.to_string() } else { "-".to_owned() }
 }
 
 /// Description, the groups that show it, and what the kernel needs for it.
 fn remarks(knob: &Knob, file: &File) -> String {
-    let mut parts = vec![knob.about.to_owned()];
+    let mut parts = Vec::new();
+    if !is_described_by_counterpart(knob) {
+        parts.push(knob.about.trim_end_matches("; writing 0 resets it").to_owned());
+    }
+    if file.is_delegatable {
+        parts.push("delegatable".to_owned());
+    }
     match file.scope {
         GroupScope::Everywhere => {
             if let Some(since) = file.in_root_since {
@@ -163,13 +171,24 @@ fn remarks(knob: &Knob, file: &File) -> String {
         GroupScope::Inside => {}
         GroupScope::RootOnly => parts.push("root only".to_owned()),
     }
-    if let (None, Some(config)) = (file.needs, file.config) {
+    if let (None, Some(config), false) =
+        (file.needs, file.config, is_described_by_counterpart(knob))
+    {
         parts.push(config.to_owned());
     }
     if let Counterpart::Means(how) = knob.counterpart {
         parts.push(how.to_owned());
     }
     markdown_cell(&parts.join("; "))
+}
+
+/// Whether a file of v1 does what the row of its counterpart says.
+fn is_described_by_counterpart(knob: &Knob) -> bool {
+    let Counterpart::Files(files) = knob.counterpart else { return false };
+    knob.v2.is_none()
+        && all().iter().any(|other| {
+            other.v2.is_some() && files.contains(&other.name) && other.about == knob.about
+        })
 }
 
 /// Side conditions, each once with its files.
