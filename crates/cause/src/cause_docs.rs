@@ -50,20 +50,29 @@ fn found(by: FoundBy) -> String {
     }
 }
 
+/// The check that proves a cause, in the page's words.
+fn proven_by(by: FoundBy) -> String {
+    match by {
+        FoundBy::ValidityCheck(validity) => format!("`{validity}`"),
+        FoundBy::Observed => "kernel".to_owned(),
+        FoundBy::Suspicion | FoundBy::Rest => "-".to_owned(),
+    }
+}
+
 /// docs/reference/causes.md.
 #[must_use]
 pub fn causes_page() -> String {
     let mut page = String::from(
-        "# Causes\n\nWhy a promise was broken, or why a run was void, by the codes of verdict.json. `assay explain CODE` prints the whole \
-         entry: the fingerprint,\nthe test, the proof and the source. A failed check *proves* its cause. A *suspected* cause fits what was \
-         recorded; `assay diagnose RUN`\ntests it by changing one thing at a time.\n\n| cause | found | what happens | remedy |\n|---|---|---|---|\n",
+        "# Causes\n\nWhy a promise was broken, or why a run was void, by the codes of verdict.json. A failed *check* proves its cause, as do \
+         records of the\n*kernel*. All others are *suspected*: they fit what was recorded. `assay diagnose RUN` tests those by changing one \
+         thing at a time.\n`assay explain CODE` prints the whole entry: the fingerprint, the test, the proof and the source.\n\n| cause | proven by | what happens | remedy |\n|---|---|---|---|\n",
     );
     for entry in catalogue() {
         let _ = writeln!(
             page,
             "| `{}` | {} | {} | {} |",
             entry.code,
-            found(entry.found_by),
+            proven_by(entry.found_by),
             markdown_cell(entry.what),
             markdown_cell(entry.remedy)
         );

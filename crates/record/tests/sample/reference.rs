@@ -94,7 +94,8 @@ fn document() -> String {
         "# Sources of samples\n\n\
          How the numbers come about\nis in [sampling.md](../sampling.md). Every table has `time_ns` \
          and `subject` before these columns; a counter that\ncould not be read is null. For a \
-         machine with one CPU and one node; others have a column for each.\n",
+         machine with one CPU and one node; others have a column for each. What is not marked *on request*\n\
+         is in every run; what has no pace is read in every round. Below are the columns with their units. *Cost* is the kernel's CPU time for one read.\n",
     );
     for source in SOURCES {
         section(&mut text, source, columns.get(source.name).map_or(&[], Vec::as_slice));
@@ -103,16 +104,15 @@ fn document() -> String {
 }
 
 fn section(text: &mut String, source: &SourceInfo, columns: &[String]) {
-    let when =
-        if source.inclusion == Inclusion::Always { "every run" } else { "runs that ask for it" };
-    write!(text, "\n## `{}`\n\n{}.\n\n", source.name, source.what).unwrap();
+    let when = if source.inclusion == Inclusion::Always { "" } else { " On request." };
+    let pace = if source.pace == "every round" { "" } else { source.pace };
+    write!(text, "\n## `{}`\n\n{}.{when}\n\n", source.name, source.what).unwrap();
     for (label, value) in [
-        ("in", when),
         ("subject", source.subject),
         ("reads", source.files),
-        ("pace", source.pace),
+        ("pace", pace),
         ("since", source.since),
-        ("cost of a read", source.cost),
+        ("cost", source.cost),
     ] {
         if !value.is_empty() {
             writeln!(text, "- {label}: {value}").unwrap();
@@ -127,7 +127,7 @@ fn section(text: &mut String, source: &SourceInfo, columns: &[String]) {
         }
     }
     if !by_unit.is_empty() {
-        text.push_str("\n| columns | unit |\n|---|---|\n");
+        text.push_str("\n| | |\n|---|---|\n");
     }
     for (unit, columns) in by_unit {
         let names: Vec<String> = columns.iter().map(|name| format!("`{name}`")).collect();
