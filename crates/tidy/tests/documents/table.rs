@@ -16,9 +16,10 @@ impl Document {
         format!("{}.schema.json", self.name)
     }
 
-    /// Its row on the page.
+    /// Its row on the page, whose heading says that commands print it with `-o json`.
     pub(crate) fn row(&self) -> String {
-        format!("| [{}]({}) | {} |", self.name, self.file(), self.from)
+        let from = self.from.replace(" -o json", "").replace("`assay ", "`");
+        format!("| [{}]({}) | {from} |", self.name, self.file())
     }
 }
 
