@@ -287,7 +287,7 @@ impl Probing<'_> {
                     claim.lost = Some(format!(
                         "/{path} above it has {amount}, less than its {}",
                         limit.shown(own)
-                    ))
+                    ));
                 }
                 None => {
                     claim.value = Some(self.workshop.root.read_trimmed(above.join(claim.knob))?);
