@@ -176,11 +176,13 @@ part weights sh $crates/audit/tests/guest/weights.sh $assay\n";
 }
 
 #[test]
+#[ignore = "more than ten minutes of emulation: cargo nextest run --run-ignored only"]
 fn all_programs_hold_on_linux_7_2() {
     assert_all_programs_hold("debian-7.2");
 }
 
 #[test]
+#[ignore = "more than ten minutes of emulation: cargo nextest run --run-ignored only"]
 fn all_programs_hold_on_linux_7_3() {
     assert_all_programs_hold("debian-7.3");
 }
