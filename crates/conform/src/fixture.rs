@@ -8,16 +8,16 @@ use assay_host::cgroup::Tree;
 use assay_host::facts::{HostFacts, UsedHierarchy};
 use assay_host::ledger::LoopDevice;
 use assay_host::scratch::{Format, ScratchDisk, ScratchSpec, Source, set_up};
-use assay_sys::kernel::counters::fields;
+use assay_sys::kernel::counters::{self, fields};
 use assay_sys::kernel::process::Membership;
-use assay_sys::kernel::{Error, Root, clock, signal};
+use assay_sys::kernel::{Error, Root, signal};
 use assay_sys::units::Bytes;
 use rustix::io::Errno;
 
 use crate::errno_name::errno_of;
 use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
-use crate::windows::{Window, settle};
+use crate::windows::{Window, read_windows, settle};
 
 /// The groups of one case, one top group per hierarchy, and the operations on them. The empty name
 /// stands for the top group; group names are paths below it, `a/b`.
@@ -229,18 +229,9 @@ impl Fixture<'_> {
         &self,
         count: usize,
         seconds: f64,
-        mut counters: impl FnMut() -> Result<Vec<u64>, Error>,
+        counters: impl FnMut() -> Result<Vec<u64>, Error>,
     ) -> Result<Vec<Window>, Error> {
-        let mut windows = Vec::with_capacity(count);
-        let mut before = (clock::monotonic_ns(), counters()?);
-        for _ in 0..count {
-            self.pause(seconds)?;
-            let after = (clock::monotonic_ns(), counters()?);
-            let length = after.0.saturating_sub(before.0) as f64 / 1e9;
-            windows.push(Window::between(length, &before.1, &after.1));
-            before = after;
-        }
-        Ok(windows)
+        read_windows(count, || self.pause(seconds), counters)
     }
 
     /// Reads and judges windows of the first of these lengths in seconds, and continues with the
@@ -329,10 +320,7 @@ fn refuse_interrupted() -> Result<(), Error> {
 /// The number of `key` in lines of `key number`.
 #[must_use]
 pub(crate) fn keyed(text: &str, key: &str) -> Option<u64> {
-    text.lines().find_map(|line| {
-        let (name, value) = line.split_once(' ')?;
-        (name == key).then(|| value.trim().parse().ok())?
-    })
+    counters::keyed(text.as_bytes(), key)
 }
 
 /// Directory for images: one that is rarely in memory (hier(7)), so that reading the disk is not

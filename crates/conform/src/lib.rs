@@ -33,4 +33,4 @@ pub use outcome::{Outcome, Stop, Verdict};
 pub use run::{Finished, Request, Watchdog, run};
 pub use running::Running;
 pub use table::{list, progress, table};
-pub use windows::{Interval, Window};
+pub use windows::{Interval, Window, read_windows};

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use assay_stats::student::t_quantile;
-use assay_sys::kernel::Error;
+use assay_sys::kernel::{Error, clock};
 
 use crate::outcome::{Outcome, Stop, Verdict};
 
@@ -37,6 +37,27 @@ impl Window {
     pub fn busy(&self) -> f64 {
         self.grew.iter().sum::<f64>() / 1e9 / self.seconds
     }
+}
+
+/// Reads counters at the edges of `count` consecutive windows, each of which lasts as long as `pause`.
+///
+/// # Errors
+/// The first of either.
+pub fn read_windows(
+    count: usize,
+    mut pause: impl FnMut() -> Result<(), Error>,
+    mut counters: impl FnMut() -> Result<Vec<u64>, Error>,
+) -> Result<Vec<Window>, Error> {
+    let mut windows = Vec::with_capacity(count);
+    let mut before = (clock::monotonic_ns(), counters()?);
+    for _ in 0..count {
+        pause()?;
+        let after = (clock::monotonic_ns(), counters()?);
+        let length = after.0.saturating_sub(before.0) as f64 / 1e9;
+        windows.push(Window::between(length, &before.1, &after.1));
+        before = after;
+    }
+    Ok(windows)
 }
 
 /// The first counter's share of all in each window in which any grew.

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_conform::{Running, Watchdog, Window};
+use assay_conform::{Running, Watchdog, Window, read_windows};
 use assay_host::Ledger;
 use assay_sys::kernel::process::Membership;
-use assay_sys::kernel::{Error, Root, clock, signal};
+use assay_sys::kernel::{Error, Root, counters, signal};
 
 /// What all proofs of a target share.
 #[derive(Debug)]
@@ -123,18 +123,9 @@ impl Beside<'_> {
         &self,
         count: usize,
         seconds: f64,
-        mut counters: impl FnMut() -> Result<Vec<u64>, Error>,
+        counters: impl FnMut() -> Result<Vec<u64>, Error>,
     ) -> Result<Vec<Window>, Error> {
-        let mut windows = Vec::with_capacity(count);
-        let mut before = (clock::monotonic_ns(), counters()?);
-        for _ in 0..count {
-            self.pause(seconds)?;
-            let after = (clock::monotonic_ns(), counters()?);
-            let length = after.0.saturating_sub(before.0) as f64 / 1e9;
-            windows.push(Window::between(length, &before.1, &after.1));
-            before = after;
-        }
-        Ok(windows)
+        read_windows(count, || self.pause(seconds), counters)
     }
 
     /// Sleeps, longer in a guest with a slow clock. A signal is an error.
@@ -154,9 +145,5 @@ impl Beside<'_> {
 
 /// The number of `key` in a file of lines `key number`.
 pub(crate) fn keyed(root: &Root, group: &Path, file: &str, key: &str) -> Option<u64> {
-    let text = root.read(group.join(file)).ok()?;
-    text.lines().find_map(|line| {
-        let (name, value) = line.split_once(' ')?;
-        (name == key).then(|| value.trim().parse().ok())?
-    })
+    counters::keyed(root.read(group.join(file)).ok()?.as_bytes(), key)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use assay_sys::kernel::{Error, Root};
-use assay_sys::units::Bytes;
+use assay_sys::units::{Bytes, CpuSet};
 
 /// A limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +135,19 @@ impl Limit {
             Self::CpusetCpus | Self::IoMax => String::new(),
         }
     }
+}
+
+/// The file of the CPUs that a group has.
+pub(crate) const fn cpus_file(is_v2: bool) -> &'static str {
+    if is_v2 { "cpuset.cpus.effective" } else { "cpuset.cpus" }
+}
+
+/// The CPUs that a group has.
+pub(crate) fn cpus_of(root: &Root, group: &Path, is_v2: bool) -> Result<CpuSet, Error> {
+    let path = group.join(cpus_file(is_v2));
+    let text = root.read_trimmed(&path)?;
+    text.parse()
+        .map_err(|error| Error::unexpected("understand", &path, format!("`{text}`: {error}")))
 }
 
 fn number<T: FromStr>(text: &str) -> Option<T> {

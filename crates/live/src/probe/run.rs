@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::probe::asked::Bundle;
 use crate::probe::beside::{Workshop, keyed};
 use crate::probe::levels::{levels, room_beside, tightest};
-use crate::probe::limit::Limit;
+use crate::probe::limit::{Limit, cpus_file, cpus_of};
 use crate::probe::proof::{MEMORY, Proof, TASKS, prove};
 use crate::probe::target::{Place, Target, mount_of};
 use crate::probe::{Answer, Asked, Document, SCHEMA};
@@ -301,14 +301,7 @@ impl Probing<'_> {
     /// Whether a set of CPUs leaves any out, and whether it is the one that was asked for.
     fn set(&self, claim: &mut Claim, place: &Place, asked: Option<&Asked>) -> Result<bool, Error> {
         let root = self.workshop.root;
-        let file = if place.is_v2 { "cpuset.cpus.effective" } else { "cpuset.cpus" };
-        let set = |group: &Path| -> Result<CpuSet, Error> {
-            let path = group.join(file);
-            let text = root.read_trimmed(&path)?;
-            text.parse().map_err(|error| {
-                Error::unexpected("understand", &path, format!("`{text}`: {error}"))
-            })
-        };
+        let set = |group: &Path| cpus_of(root, group, place.is_v2);
         let own = set(&place.group)?;
         if let Some(asked) = asked
             && asked.value.parse::<CpuSet>().is_ok_and(|wanted| wanted != own)
@@ -316,7 +309,8 @@ impl Probing<'_> {
             claim.lost = Some(format!("CPUs {} were asked for, and it has {own}", asked.value));
             return Ok(true);
         }
-        let above = place.group.parent().filter(|above| root.exists(above.join(file)));
+        let above =
+            place.group.parent().filter(|above| root.exists(above.join(cpus_file(place.is_v2))));
         Ok(asked.is_some() || above.map(set).transpose()?.is_some_and(|above| above != own))
     }
 

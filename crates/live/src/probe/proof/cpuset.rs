@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use assay_sys::kernel::Error;
-use assay_sys::units::CpuSet;
 
 use super::Proof;
 use crate::probe::beside::{Beside, COPY, TWIN};
+use crate::probe::limit::cpus_of;
 
 pub(super) fn cpus(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
-    let set = set_of(beside, group)?;
-    let parent = set_of(beside, group.parent().unwrap_or(group))?;
+    let cpus = |group| cpus_of(beside.root, group, beside.is_v2());
+    let set = cpus(group)?;
+    let parent = cpus(group.parent().unwrap_or(group))?;
     let Some(outside) = parent.iter().find(|cpu| !set.contains(*cpu)) else {
         return Ok(Proof::not_provable("it leaves out none of the CPUs of the group above"));
     };
@@ -18,15 +19,6 @@ pub(super) fn cpus(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     let words = format!("spin duty=1 cpu={outside}");
     let [copy, twin] = [COPY, TWIN].map(|group| beside.start(group, &words).is_ok());
     Ok(judge(outside, copy, twin))
-}
-
-/// The CPUs that a group has.
-fn set_of(beside: &Beside<'_>, group: &Path) -> Result<CpuSet, Error> {
-    let effective =
-        group.join(if beside.is_v2() { "cpuset.cpus.effective" } else { "cpuset.cpus" });
-    let text = beside.root.read_trimmed(&effective)?;
-    text.parse()
-        .map_err(|error| Error::unexpected("understand", &effective, format!("`{text}`: {error}")))
 }
 
 fn judge(outside: u16, copy: bool, twin: bool) -> Proof {
