@@ -1,6 +1,5 @@
 //! How much of a watch is over, on a terminal.
 
-use std::io::{Write, stderr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -23,9 +22,9 @@ impl Countdown {
                 {
                     let of = length.map(|length| format!(" of {}", length.as_secs()));
                     let (over, of) = (begun.elapsed().as_secs(), of.unwrap_or_default());
-                    let _ = write!(stderr().lock(), "\rwatching: {over}{of} s");
+                    output::to_stderr(&format!("\rwatching: {over}{of} s"));
                 }
-                let _ = write!(stderr().lock(), "\r\x1b[K");
+                output::to_stderr("\r\x1b[K");
             };
             (stop, std::thread::spawn(show))
         }))

@@ -1,14 +1,17 @@
 //! All output of the program: data to stdout, messages to stderr.
 
-use std::io::{IsTerminal, Write, stderr, stdin, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdin, stdout};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use assay_judge::verdict::RunErrors;
 use assay_report::{Style, ascii};
 use assay_sys::escape::{painted, terminal};
 use assay_sys::exit::Error;
+use assay_sys::files::{write_data, write_message};
 use clap::Args;
 
 use crate::parsers::one_of;
@@ -89,12 +92,12 @@ pub(crate) fn data_painted(draw: impl Fn(bool) -> String) {
 }
 
 fn print(text: &str) {
-    let mut out = stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    let _ = match out.is_terminal() && !is_utf8() {
-        true => write!(out, "{}{end}", ascii(text)),
-        false => write!(out, "{text}{end}"),
+    let text = match stdout().is_terminal() && !is_utf8() {
+        true => ascii(text) + end,
+        false => format!("{text}{end}"),
     };
+    let _ = write_data(stdout(), text.as_bytes());
 }
 
 /// Untrusted text made safe for a terminal, for writers that bypass this module.
@@ -122,7 +125,7 @@ pub(crate) fn can_ask() -> bool {
 
 /// Whether the user agrees to what is said.
 pub(crate) fn ask(what: &str) -> bool {
-    let _ = write!(stderr().lock(), "{}\nGo on? [y/N] ", for_terminal(what));
+    to_stderr(&format!("{}\nGo on? [y/N] ", for_terminal(what)));
     let mut answer = String::new();
     let _ = stdin().read_line(&mut answer);
     matches!(answer.trim(), "y" | "Y" | "yes")
@@ -141,7 +144,29 @@ pub(crate) fn urgent_painted(draw: impl Fn(bool) -> String) {
 }
 
 fn put(text: &str) {
-    let _ = writeln!(stderr().lock(), "{}", text.trim_end());
+    to_stderr(&format!("{}\n", text.trim_end()));
+}
+
+/// Writes to stderr what is left out if nobody reads there: it must not hold up what restores the host.
+pub(crate) fn to_stderr(text: &str) {
+    const PATIENCE: Duration = Duration::from_millis(200);
+    static UNREAD: AtomicU64 = AtomicU64::new(0);
+    let mut err = stderr().lock();
+    let _ = err.flush();
+    let unread = UNREAD.load(Ordering::Relaxed);
+    let (patience, text) = match unread {
+        0 => (PATIENCE, text.to_owned()),
+        _ => (
+            Duration::ZERO,
+            format!("\r\n({unread} messages left out: nobody read them)\r\n{text}"),
+        ),
+    };
+    match write_message(&err, text.as_bytes(), patience) {
+        Err(cause) if cause.kind() == ErrorKind::TimedOut => {
+            UNREAD.store(unread + 1, Ordering::Relaxed);
+        }
+        _ => UNREAD.store(0, Ordering::Relaxed),
+    }
 }
 
 /// The text that `draw` makes, with or without colours, made safe for stderr.

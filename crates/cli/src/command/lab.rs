@@ -3,7 +3,6 @@
 mod options;
 mod study;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use assay_lab::kernels::{kernels_document, kernels_text};
@@ -11,6 +10,7 @@ use assay_lab::study::{guest_task, this_program_in_guest};
 use assay_lab::{Argument, Cache, Ended, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
 use assay_study::DiskOverride;
 use assay_sys::exit::{Code, Error};
+use assay_sys::files::write_data;
 use assay_sys::kernel::signal;
 use clap::{Args, Subcommand};
 
@@ -179,12 +179,11 @@ struct Terminal;
 impl Watcher for Terminal {
     fn output(&mut self, bytes: &[u8]) {
         // A closed pipe is not an error.
-        let mut out = std::io::stdout().lock();
-        let _ = out.write_all(bytes).and_then(|()| out.flush());
+        let _ = write_data(std::io::stdout(), bytes);
     }
 
     fn errors(&mut self, bytes: &[u8]) {
-        let _ = std::io::stderr().lock().write_all(bytes);
+        let _ = write_data(std::io::stderr(), bytes);
     }
 
     fn remark(&mut self, text: &str) {

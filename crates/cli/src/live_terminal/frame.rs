@@ -4,7 +4,7 @@
 //! terminal echoes. No state of the terminal is changed that a killed program would leave behind: no
 //! hidden cursor, no alternate screen, no raw mode.
 
-use std::io::{Write, stderr};
+use crate::output::to_stderr;
 
 /// The frame at the end of the terminal.
 #[derive(Debug, Default)]
@@ -21,14 +21,14 @@ impl Frame {
         if lines == self.drawn && columns == self.columns {
             return;
         }
-        put(&frame(&self.drawn, &lines, columns));
+        to_stderr(&frame(&self.drawn, &lines, columns));
         (self.drawn, self.columns) = (lines, columns);
     }
 
     /// Writes a line that stays above the frame. The text must be safe for a terminal.
     pub(crate) fn above(&mut self, text: &str, columns: usize) {
         let lines = std::mem::take(&mut self.drawn);
-        put(&format!(
+        to_stderr(&format!(
             "{}{}\r\n",
             frame(&lines, &[], columns),
             text.trim_end().replace('\n', "\r\n")
@@ -41,7 +41,7 @@ impl Frame {
     /// Clears the frame; the cursor returns to where it was before the first one.
     pub(crate) fn clear(&mut self, columns: usize) {
         if !self.drawn.is_empty() {
-            put(&frame(&self.drawn, &[], columns));
+            to_stderr(&frame(&self.drawn, &[], columns));
             self.drawn.clear();
         }
     }
@@ -49,11 +49,6 @@ impl Frame {
 
 /// Writes in one piece, so that a terminal never shows half a frame. A terminal that has gone away
 /// does not end a run.
-fn put(text: &str) {
-    let mut out = stderr().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
 /// The text that turns the old lines into the new ones. Each line is overwritten and then cleared to
 /// its end, so that unchanged parts do not flicker.
 fn frame(old: &[String], new: &[String], columns: usize) -> String {

@@ -65,6 +65,7 @@ mod textfile;
 mod throttled;
 mod top;
 mod tune;
+mod unread;
 mod usage;
 mod user;
 mod workload_fails;

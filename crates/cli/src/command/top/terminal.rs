@@ -1,9 +1,10 @@
 //! The terminal of `assay top --watch`: single keys and a screen redrawn in place. Its state is
 //! restored afterwards.
 
-use std::io::{self, IsTerminal, Write, stdin, stdout};
+use std::io::{self, IsTerminal, stdin, stdout};
 use std::time::Duration;
 
+use assay_sys::files::write_data;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use rustix::termios::{tcgetattr, tcsetattr};
@@ -44,8 +45,7 @@ impl Drop for Screen {
 }
 
 fn show(text: &str) -> io::Result<()> {
-    let mut out = stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    write_data(stdout(), text.as_bytes())
 }
 
 /// The keyboard, read key by key; holds the terminal's settings to restore.

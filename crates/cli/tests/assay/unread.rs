@@ -1,0 +1,76 @@
+//! Output that nobody reads any more, as after Ctrl-S or when a pager stops, holds up neither a signal nor a restore.
+
+use std::io::{PipeReader, pipe};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assay_test_support::entries;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::bench::Bench;
+use crate::ends::BESIDE;
+
+/// Starts a command whose output goes to a pipe that is full, and stays so as long as its reader is there.
+fn start(mut command: Command) -> (Child, PipeReader) {
+    let (reader, writer) = pipe().unwrap();
+    assay_sys::files::write_message(&writer, &[b'x'; 1 << 20], Duration::ZERO).unwrap_err();
+    command.stdin(Stdio::null()).stdout(writer.try_clone().unwrap()).stderr(writer);
+    (command.spawn().unwrap(), reader)
+}
+
+/// Ends a command by SIGTERM.
+fn end(mut child: Child, name: &str) {
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("{name} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_signal_restores_the_host_whether_or_not_output_is_read() {
+    let Some(bench) = Bench::on_host("unread output") else { return };
+    let study = bench.write("study.toml", BESIDE);
+    let study = study.to_str().unwrap();
+    let out = bench.out();
+    let commands: [&[&str]; 3] = [
+        &["run", "--yes", study, "--out", out.to_str().unwrap()],
+        &["exec", "--", "sleep", "77"],
+        &["conform", "--yes", "core", "pids", "cpuset"],
+    ];
+    for words in commands {
+        let mut command = bench.program();
+        command.args(words);
+        let (mut child, _unread) = start(command);
+        let begun = Instant::now();
+        while entries(&bench.path("state").join("ledger")).is_empty() {
+            assert!(child.try_wait().unwrap().is_none(), "{words:?}");
+            assert!(begun.elapsed() < Duration::from_secs(60), "{words:?} changes nothing");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        end(child, words[0]);
+        bench.assert_host_is_as_before(words[0]);
+        bench.assert_nothing_is_left(words[0]);
+    }
+}
+
+#[test]
+fn what_only_watches_ends_whether_or_not_output_is_read() {
+    let bench = Bench::aside();
+    let watches: [&[&str]; 3] = [
+        &["top", "--watch", "--interval", "100ms"],
+        &["audit", "watch", "--interval", "100ms"],
+        &["record", "--pid", &std::process::id().to_string(), "--duration", "60s"],
+    ];
+    for words in watches {
+        let mut command = bench.program();
+        command.args(words).current_dir(bench.folder());
+        let (child, _unread) = start(command);
+        std::thread::sleep(Duration::from_secs(1));
+        end(child, words[0]);
+    }
+}
