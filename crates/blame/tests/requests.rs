@@ -12,7 +12,7 @@ use assay_blame::{DiskAnswer, DiskGroup, OTHER_GROUPS, Verdict, disk_text};
 use assay_host::facts::Hierarchy;
 use assay_host::gather;
 use assay_sys::kernel::Root;
-use assay_test_support::{HostLock, Need, TestLoop, host_alone};
+use assay_test_support::{HostLock, Need, TestLoop, host_measured};
 
 /// How long requests are watched.
 const LENGTH: Duration = Duration::from_secs(3);
@@ -21,7 +21,7 @@ const LENGTH: Duration = Duration::from_secs(3);
 type Reader = (&'static str, u32, u32);
 
 fn lock(test: &str) -> Option<HostLock> {
-    host_alone(test, &[Need::Controller("io"), Need::Loop, Need::Bfq, Need::Tool("fio")])
+    host_measured(test, &[Need::Controller("io"), Need::Loop, Need::Bfq, Need::Tool("fio")])
 }
 
 fn path(name: &str) -> String {

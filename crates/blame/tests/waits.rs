@@ -14,13 +14,13 @@ use assay_host::facts::Hierarchy;
 use assay_host::gather;
 use assay_sys::kernel::btf::member_offsets;
 use assay_sys::kernel::{Root, affinity};
-use assay_test_support::{HostLock, Need, host_alone, skip};
+use assay_test_support::{HostLock, Need, host_measured, skip};
 
 /// How long groups are watched.
 const LENGTH: Duration = Duration::from_secs(3);
 
 fn lock(test: &str) -> Option<HostLock> {
-    host_alone(test, &[Need::Controller("cpu")])
+    host_measured(test, &[Need::Controller("cpu")])
 }
 
 fn path(name: &str) -> String {

@@ -31,8 +31,11 @@ pub enum Need {
 /// Held by a test while it uses the host.
 #[derive(Debug)]
 pub struct HostLock {
-    _lock: File,
+    _files: Vec<File>,
 }
+
+const HOST: &str = "/tmp/assay-tests.lock";
+const MEASURES: &str = "/tmp/assay-measures.lock";
 
 /// Waits until this test may measure on the host, with no other test running; `None`, after counting it as skipped, if
 /// the host lacks a requirement.
@@ -42,7 +45,21 @@ pub fn host_alone(test: &str, needs: &[Need]) -> Option<HostLock> {
         is_alone(),
         "a test that takes the host alone is in the group `alone` of .config/nextest.toml"
     );
-    take(test, needs, FlockOperation::LockExclusive)
+    take(test, needs, &[(HOST, FlockOperation::LockExclusive)])
+}
+
+/// The same for a test that measures what others may slow down but not falsify: one of its kind at a time, beside others
+/// unless .config/nextest.toml has it in the group `alone`.
+#[must_use]
+pub fn host_measured(test: &str, needs: &[Need]) -> Option<HostLock> {
+    if is_alone() {
+        return host_alone(test, needs);
+    }
+    take(
+        test,
+        needs,
+        &[(MEASURES, FlockOperation::LockExclusive), (HOST, FlockOperation::LockShared)],
+    )
 }
 
 /// Whether no other test of this suite runs.
@@ -59,10 +76,10 @@ pub fn host_lock(test: &str, needs: &[Need]) -> Option<HostLock> {
         true => FlockOperation::LockShared,
         false => FlockOperation::LockExclusive,
     };
-    take(test, needs, operation)
+    take(test, needs, &[(HOST, operation)])
 }
 
-fn take(test: &str, needs: &[Need], operation: FlockOperation) -> Option<HostLock> {
+fn take(test: &str, needs: &[Need], locks: &[(&str, FlockOperation)]) -> Option<HostLock> {
     if is_quick(test) {
         return None;
     }
@@ -70,9 +87,12 @@ fn take(test: &str, needs: &[Need], operation: FlockOperation) -> Option<HostLoc
         skip(test, &reason);
         return None;
     }
-    let lock = File::options().create(true).append(true).open("/tmp/assay-tests.lock").unwrap();
-    rustix::io::retry_on_intr(|| flock(&lock, operation)).unwrap();
-    Some(HostLock { _lock: lock })
+    let lock = |(path, operation): &(&str, FlockOperation)| {
+        let file = File::options().create(true).append(true).open(path).unwrap();
+        rustix::io::retry_on_intr(|| flock(&file, *operation)).unwrap();
+        file
+    };
+    Some(HostLock { _files: locks.iter().map(lock).collect() })
 }
 
 /// Whether only tests run that need no root, network or guest (`make test-quick`); then this one counts as skipped.

@@ -14,7 +14,7 @@ mod test_loop;
 mod tree;
 
 pub use fault::{Fault, Named, Outcome, keep};
-pub use host_lock::{HostLock, Need, host_alone, host_lock, is_quick, skip};
+pub use host_lock::{HostLock, Need, host_alone, host_lock, host_measured, is_quick, skip};
 pub use host_snapshot::HostSnapshot;
 pub use noise::Noise;
 pub use silent_fs::SilentFs;

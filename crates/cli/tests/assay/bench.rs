@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::halt::image_of;
 use crate::running::{Ended, Running, end_processes_in, processes_in};
-use assay_test_support::{HostLock, HostSnapshot, Need, host_alone, host_lock, own};
+use assay_test_support::{HostLock, HostSnapshot, Need, host_alone, host_lock, host_measured, own};
 
 /// Requirements of studies of I/O weights.
 const NEEDS: [Need; 5] =
@@ -46,6 +46,11 @@ impl Bench {
     /// Like above, with requirements other than a disk with weights.
     pub(crate) fn alone_with(test: &str, needs: &[Need]) -> Option<Self> {
         Some(Self::make(Some(host_alone(test, needs)?)))
+    }
+
+    /// For a test that measures what others may slow down but not falsify, one at a time.
+    pub(crate) fn measured(test: &str, needs: &[Need]) -> Option<Self> {
+        Some(Self::make(Some(host_measured(test, needs)?)))
     }
 
     /// For a test that changes nothing.

@@ -30,7 +30,7 @@ fn targets_that_are_not_there_are_refused_with_a_remedy() {
 #[test]
 fn a_command_that_is_watched_leaves_a_document_and_no_group() {
     let needs = [Need::Controller("cpu")];
-    let Some(bench) = Bench::alone_with("blame: a command", &needs) else { return };
+    let Some(bench) = Bench::measured("blame: a command", &needs) else { return };
     let mut command = bench.program();
     let script = "timeout 1 sh -c 'while :; do :; done'; exit 7";
     command.args(["blame", "--set", "cpu.max=20000 100000", "-ojson", "--", "sh", "-c", script]);

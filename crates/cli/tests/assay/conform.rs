@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::running::Running;
-use assay_test_support::{entries, own};
+use assay_test_support::{Need, entries, own};
 
 fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -83,7 +83,10 @@ fn results_are_printed_as_ktap() {
 
 #[test]
 fn a_saturated_cpu_and_one_with_room_are_never_called_broken() {
-    let Some(bench) = Bench::alone("conformance of cpu weights") else { return };
+    let Some(bench) = Bench::measured("conformance of cpu weights", &[Need::Controller("cpu")])
+    else {
+        return;
+    };
     let ended = bench.assay([
         "conform",
         "weights-divide-a-saturated-cpu",

@@ -95,7 +95,7 @@ const HOG: &str = "while :; do :; done";
 
 /// The environment, if this host has groups of v1's `cpu` with their own mount.
 fn bench(test: &str) -> Option<Bench> {
-    let bench = Bench::alone_with(test, &[Need::Controller("cpu")])?;
+    let bench = Bench::measured(test, &[Need::Controller("cpu")])?;
     if Path::new(MOUNT).join("cgroup.procs").exists() {
         return Some(bench);
     }

@@ -56,7 +56,7 @@ fn numbers(promise: &Value, key: &str) -> Vec<f64> {
 
 #[test]
 fn weights_divide_one_cpu_or_the_verdict_has_a_reason() {
-    let Some(bench) = Bench::alone_with("CPU weights", &NEEDS) else { return };
+    let Some(bench) = Bench::measured("CPU weights", &NEEDS) else { return };
     let brief = ["--set", "groups=4", "--repeats", "8", "--duration", "1500ms"];
     let verdict = verdict(&bench, "cpu-weight", &brief);
     assert_never_broken(&verdict);
@@ -75,7 +75,7 @@ fn one_busy_thread_per_cpu_is_void() {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return skip("one busy thread a CPU", "the host has one CPU");
     }
-    let Some(bench) = Bench::alone_with("one busy thread a CPU", &NEEDS) else { return };
+    let Some(bench) = Bench::measured("one busy thread a CPU", &NEEDS) else { return };
     let options = ["--set", "groups=2", "--set", "threads=1", "--set", "cpus=0-1"];
     let verdict = verdict(&bench, "cpu-weight", &[&options[..], &BRIEF].concat());
     assert_eq!(verdict["verdict"], "void");
@@ -88,7 +88,7 @@ fn one_busy_thread_per_cpu_is_void() {
 
 #[test]
 fn a_single_group_is_void() {
-    let Some(bench) = Bench::alone_with("one group alone", &NEEDS) else { return };
+    let Some(bench) = Bench::measured("one group alone", &NEEDS) else { return };
     let verdict = verdict(&bench, "cpu-weight", &[&["--set", "groups=1"], &BRIEF[..]].concat());
     assert_eq!(verdict["verdict"], "void");
     assert_eq!(promises(&verdict)[0]["causes"][0]["code"], "C-ALONE");
@@ -99,7 +99,7 @@ fn a_promised_share_is_limited_to_what_the_threads_can_use() {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return skip("shares that cannot be had", "the host has one CPU");
     }
-    let Some(bench) = Bench::alone_with("shares that cannot be had", &NEEDS) else { return };
+    let Some(bench) = Bench::measured("shares that cannot be had", &NEEDS) else { return };
     let options = ["--set", "threads=1", "--set", "cpus=0-1", "-ojson"];
     let ended = bench.run(Path::new("cpu-weight"), &[&options[..], &BRIEF].concat());
     bench.assert_host_is_as_before("after the run");
@@ -118,7 +118,7 @@ fn a_promised_share_is_limited_to_what_the_threads_can_use() {
 
 #[test]
 fn a_quota_binds_or_the_verdict_has_a_reason() {
-    let Some(bench) = Bench::alone_with("a CPU quota", &NEEDS[..2]) else { return };
+    let Some(bench) = Bench::measured("a CPU quota", &NEEDS[..2]) else { return };
     let options = ["--set", "quota=4000 100000", "--repeats", "2", "--duration", "2s"];
     let verdict = verdict(&bench, "cpu-quota", &options);
     assert_never_broken(&verdict);

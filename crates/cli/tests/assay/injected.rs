@@ -1,4 +1,4 @@
-//! Ten faults injected into real runs of a few seconds: each must be ranked first among the causes, by a
+//! Faults injected into real runs of a few seconds: each must be ranked first among the causes, by a
 //! check, by suspicion, or after `assay diagnose`.
 //!
 //! A busy host may void a run before its fault shows; such a case counts as skipped, not as passed.
@@ -11,17 +11,18 @@ use std::path::Path;
 use crate::bench::Bench;
 use assay_test_support::{Fault, Named, keep, skip};
 
-/// Of ten.
-const WANTED: usize = 9;
+/// The test of `diagnose` injects this one, which takes as long as four others.
+const ELSEWHERE: &str = "requests-32";
 
 #[test]
-fn ten_injected_faults_are_ranked_first() {
-    let Some(bench) = Bench::alone("ten injected faults") else { return };
+fn injected_faults_are_ranked_first() {
+    let Some(bench) = Bench::alone("injected faults") else { return };
     let assay = bench.executable();
     let never = || false;
     let mut table = String::new();
     let (mut first, mut busy) = (0, 0);
-    let faults = Fault::all().unwrap();
+    let mut faults = Fault::all().unwrap();
+    faults.retain(|fault| fault.name != ELSEWHERE);
     for fault in &faults {
         let run = fault.inject(assay, bench.folder(), &never).unwrap();
         let outcome = fault.outcome(assay, &run, &never).unwrap();
@@ -41,8 +42,8 @@ fn ten_injected_faults_are_ranked_first() {
         }
         std::fs::remove_dir_all(&run).unwrap();
     }
-    bench.assert_host_is_as_before("after ten faults");
+    bench.assert_host_is_as_before("after all faults");
     println!("{table}");
-    assert_eq!(faults.len(), 10);
-    assert!(first + busy >= WANTED, "{first} of 10 named first, {busy} too busy to tell:\n{table}");
+    assert_eq!(faults.len(), 9);
+    assert!(first + busy >= 8, "{first} of 9 named first, {busy} too busy to tell:\n{table}");
 }

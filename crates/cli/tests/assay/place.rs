@@ -22,7 +22,7 @@ fn study(cpus: &str, memory: &str) -> String {
 
 #[test]
 fn threads_and_pages_are_observed_where_the_study_places_them() {
-    let Some(bench) = Bench::alone_with("places", &NEEDS) else { return };
+    let Some(bench) = Bench::measured("places", &NEEDS) else { return };
     let path = bench.write("place.toml", &study("0", "bind:0"));
     let ended = bench.run(&path, &["-ojson"]);
     bench.assert_host_is_as_before("after the run");

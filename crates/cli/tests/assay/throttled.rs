@@ -80,7 +80,7 @@ fn limit(answer: &Value, group: &str, file: &str) -> (String, f64) {
 fn a_limit_of_io_that_the_kernel_enforces_is_bound_and_one_out_of_reach_is_not() {
     let test = "limits of I/O that the kernel enforces";
     let needs = [Need::Controller("io"), Need::Loop];
-    let Some(bench) = Bench::alone_with(test, &needs) else { return };
+    let Some(bench) = Bench::measured(test, &needs) else { return };
     if !Path::new(MOUNT).join("blkio.throttle.write_bps_device").exists() {
         skip(test, "no group on v1 has blkio.throttle");
         return;

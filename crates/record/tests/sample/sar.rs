@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use assay_record::sample::{Choice, Depth, DiskTarget, Source, Targets, prepare_chosen};
 use assay_sys::kernel::Root;
-use assay_test_support::{HostSnapshot, Need, TestLoop, host_alone, skip};
+use assay_test_support::{HostSnapshot, Need, TestLoop, host_measured, skip};
 
 const SADC: [&str; 2] = ["/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc"];
 
@@ -190,7 +190,7 @@ fn counters_of_a_busy_disk_match_sysstat() {
     let Some(sadc) = SADC.into_iter().find(|path| Path::new(path).exists()) else {
         return skip(NAME, "sysstat is not installed (scripts/setup test-host)");
     };
-    let Some(_lock) = host_alone(NAME, &[Need::Loop]) else { return };
+    let Some(_lock) = host_measured(NAME, &[Need::Loop]) else { return };
     let snapshot = HostSnapshot::take();
     let disk = Loop::make();
     let targets = Targets { disks: vec![DiskTarget { device: disk.name() }], ..Targets::default() };

@@ -5,14 +5,14 @@ use std::path::Path;
 use assay_host::gather;
 use assay_run::exec::{Leftover, Request};
 use assay_sys::kernel::Root;
-use assay_test_support::{HostLock, Need, host_alone, skip};
+use assay_test_support::{HostLock, Need, host_measured, skip};
 
 /// A weight that leaves little to processes outside the groups of the test.
 pub(crate) const HEAVY: &str = "cpu.weight=10000";
 
 /// The lock of a test on two CPUs.
 pub(crate) fn lock(test: &str) -> Option<HostLock> {
-    let lock = host_alone(test, &[Need::Controller("cpu")])?;
+    let lock = host_measured(test, &[Need::Controller("cpu")])?;
     let cpus = gather(&Root::real()).unwrap().cpus.online;
     if cpus.contains(0) && cpus.contains(1) {
         return Some(lock);
