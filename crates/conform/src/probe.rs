@@ -53,6 +53,12 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
     }
 }
 
+/// How long a probe with these words lives at most.
+pub(crate) fn lifetime(words: &[String]) -> Duration {
+    let values = words.get(1..).unwrap_or_default();
+    Arguments::parse(values).and_then(|arguments| arguments.lifetime()).unwrap_or(LIFE)
+}
+
 /// Prints one line. An error means that the reader is gone, which ends the probe.
 fn print(out: &mut dyn Write, line: &str) -> Result<(), String> {
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(shown)

@@ -259,8 +259,20 @@ fn watch(root: &Root, tops: &[PathBuf], limit: Duration, stopped: &Receiver<()>)
         for top in tops {
             kill_below(root, top);
         }
+        kill_children(root);
         if stopped.recv_timeout(Duration::from_millis(50)) != Err(RecvTimeoutError::Timeout) {
             return true;
+        }
+    }
+}
+
+/// Probes are children of this process, wherever the owner of a delegated group has moved them meanwhile.
+fn kill_children(root: &Root) {
+    let threads = Path::new("/proc/self/task");
+    for thread in root.directories(threads).unwrap_or_default() {
+        let text = root.read(threads.join(thread).join("children")).unwrap_or_default();
+        for pid in text.split_whitespace().filter_map(|id| id.parse().ok()) {
+            let _ = process::send(pid, Signal::KILL);
         }
     }
 }
@@ -284,6 +296,14 @@ fn kill_below(root: &Root, group: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_somebody_moved_out_of_the_groups_is_killed_as_well() {
+        let watchdog = Watchdog::start(&Root::real(), &[], Duration::from_millis(10));
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        assert!(!child.wait().unwrap().success());
+        assert!(watchdog.stop());
+    }
 
     #[test]
     fn an_emulated_machine_gives_up_sooner_on_what_is_undecided() {

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use assay_sys::kernel::process::{Membership, send};
 use assay_sys::kernel::{Error, clock};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr};
 use rustix::process::Signal;
 
 /// A process started by a case. It is killed on drop.
@@ -18,6 +19,8 @@ pub struct Running {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     name: String,
+    /// When its life is over, and it has nothing more to say.
+    over: Instant,
 }
 
 impl Running {
@@ -33,8 +36,9 @@ impl Running {
         let mut child = membership.spawn(&mut command)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let name = words.join(" ");
+        let over = Instant::now() + crate::probe::lifetime(words);
         let output = output.ok_or_else(|| failed("read", &name, "no output pipe"))?;
-        let mut running = Self { child, input, output: BufReader::new(output), name };
+        let mut running = Self { child, input, output: BufReader::new(output), name, over };
         match running.line()?.as_deref() {
             Some("ready") => Ok(running),
             Some(other) => {
@@ -50,15 +54,29 @@ impl Running {
         self.child.id()
     }
 
-    /// Reads the next line of output; `None` after the end. Blocks: a hanging probe is killed by
-    /// the case's watchdog.
+    /// Reads the next line of output; `None` after the end. A hanging probe is killed by the case's watchdog. If it waits for a
+    /// disk, it does not die of that: after its lifetime it is given up.
     pub fn line(&mut self) -> Result<Option<String>, Error> {
         let mut line = String::new();
+        while self.output.buffer().is_empty() && !self.is_readable()? {
+            if Instant::now() > self.over {
+                return Err(failed("wait for", &self.name, "it does not end"));
+            }
+        }
         let read = self
             .output
             .read_line(&mut line)
             .map_err(|cause| Error::new("read", Path::new(&self.name), &cause))?;
         Ok((read > 0).then(|| line.trim_end().to_owned()))
+    }
+
+    /// Whether there is output, or its end, within a second.
+    fn is_readable(&self) -> Result<bool, Error> {
+        let second = Timespec { tv_sec: 1, tv_nsec: 0 };
+        let mut polled = [PollFd::new(self.output.get_ref(), PollFlags::IN)];
+        let ready = retry_on_intr(|| poll(&mut polled, Some(&second)))
+            .map_err(|cause| Error::new("poll", Path::new(&self.name), &cause.into()))?;
+        Ok(ready > 0)
     }
 
     /// The kernel's error in a next line `refused ERRNO`; `None` for any other line.
