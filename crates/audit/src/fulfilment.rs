@@ -18,6 +18,7 @@ use crate::host::Host;
 use crate::owner;
 use crate::snapshot::Snapshot;
 
+pub use installed::asked_by_unit;
 pub(crate) use installed::installed;
 pub use kubelet::kubelet_settings;
 pub use read::{Manifest, manifest};

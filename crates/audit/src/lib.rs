@@ -42,8 +42,8 @@ pub use drift::{Change, Drift, drift};
 pub use effective::{Effective, Limit};
 pub use finding::{Class, Finding, Reading};
 pub use fulfilment::{
-    Fulfilment, Manifest, Place, Row, Standing, Told, fulfilment, kubelet_settings, manifest,
-    unit_settings,
+    Fulfilment, Manifest, Place, Row, Standing, Told, asked_by_unit, fulfilment, kubelet_settings,
+    manifest, unit_settings,
 };
 pub use known::{KNOWN, KnownBy, KnownOfKernel, Sign, Signs, known_of, signs};
 pub use own::{Membership, Own, own};

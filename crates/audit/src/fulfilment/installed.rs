@@ -7,11 +7,12 @@ use assay_host::knob::{Limit, limit, weight};
 
 use super::unit::{FORMER, Unit};
 use super::wanted::Wanted;
-use super::{Asked, Standing, Target, row};
+use super::{Asked, Row, Standing, Target, row};
 use crate::finding::Reading;
 use crate::found::{Became, Found};
 use crate::host::{Host, Scope};
 use crate::owner;
+use crate::snapshot::Snapshot;
 use crate::tree::Node;
 
 /// Beyond so many no more units are compared, in a made-up snapshot: each repeats the paths of its group and file.
@@ -38,6 +39,31 @@ pub(crate) fn installed(host: &Host) -> Vec<(Became, Found)> {
         }
     }
     found
+}
+
+/// What the files of the unit that owns a group ask for, each row with the file that says it. What systemd rounds is kept.
+#[must_use]
+pub fn asked_by_unit(snapshot: &Snapshot, group: &str) -> Vec<(Row, String)> {
+    let host = Host::new(snapshot);
+    let name = groups(&host).into_iter().find_map(|(name, path)| (path == group).then_some(name));
+    let Some((name, files)) = name.and_then(|name| snapshot.units.get_key_value(name)) else {
+        return Vec::new();
+    };
+    let unit = Unit::installed(name, files);
+    let held = Held { host: &host, path: group, unit: &unit };
+    let startup: Vec<Asked> = unit.at_startup().asked(&host);
+    let mut rows = Vec::new();
+    for asked in unit.asked(&host) {
+        let at_startup = startup.iter().find(|one| key(one) == key(&asked));
+        let mut row = row(&host, group, &asked);
+        if held.became(&asked, at_startup).is_none_or(|(became, _)| became == Became::AtStartup)
+            && row.standing == Standing::Differs
+        {
+            row.standing = Standing::Kept;
+        }
+        rows.push((row, held.origin(&asked, "").file));
+    }
+    rows
 }
 
 /// The group of each unit of the system's manager: only slices are above it. None if several are called so, which systemd does not make.

@@ -432,3 +432,21 @@ fn a_limit_for_a_stacked_device_is_that_of_the_disk_below() {
     let answer = fulfilment(&read(&[("shop.service", unit)]), None, &fake.snapshot()).unwrap();
     assert_eq!(lines(&answer), ["io.max 8:0 rbps=10000000 kept"]);
 }
+
+#[test]
+fn what_the_files_of_a_unit_ask_of_its_group_is_read_with_the_file_that_asks_it() {
+    let files = [("cpu.max", "max 100000"), ("memory.max", "100663296"), ("memory.high", "max")];
+    let snapshot = Fake::v2()
+        .group("/a.service", &files)
+        .unit("a.service", &["CPUQuota=30%", "MemoryMax=96M"])
+        .snapshot();
+    let rows = asked_by_unit(&snapshot, "/a.service");
+    let says = |(row, by): &(Row, String)| {
+        assert!(by.ends_with("a.service"), "{by}");
+        (row.setting.clone(), row.standing == Standing::Kept)
+    };
+    let says: Vec<(String, bool)> = rows.iter().map(says).collect();
+    let is = |setting: &str, is_kept| (setting.to_owned(), is_kept);
+    assert_eq!(says, [is("CPUQuota=30%", false), is("MemoryMax=96M", true)]);
+    assert!(asked_by_unit(&snapshot, "/b.service").is_empty());
+}
