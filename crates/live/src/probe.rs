@@ -6,15 +6,19 @@
 
 mod asked;
 mod beside;
+mod claim;
 mod levels;
 mod limit;
 mod page;
 mod proof;
 mod run;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 
+pub use asked::Wishes;
 pub use limit::{Cost, Limit};
 pub use page::{junit, page, plan};
 pub use run::{Finished, Request, run};

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use assay_audit::Place;
+use assay_audit::collect::read_manifest;
 use assay_blame::collect::{BlameTarget, group_of};
 use assay_host::gather;
-use assay_live::probe::{Document, Finished, Limit, Request, Target, Verdict};
+use assay_live::probe::{Document, Finished, Limit, Request, Target, Verdict, Wishes};
 use assay_sys::escape::page::Page;
 use assay_sys::exit::{Code, Error};
-use assay_sys::kernel::signal;
+use assay_sys::kernel::{Root, signal};
 use clap::Args;
 
 use crate::destination::Destination;
@@ -25,6 +27,16 @@ with probes of at most 4 s each. Needs root. Exit code 1: a limit is not enforce
 pub(crate) struct ProbeArguments {
     #[command(flatten)]
     target: TargetArguments,
+    /// Compare with a Pod, unit or compose file, too
+    ///
+    /// What it asks for and no file says is not enforced. May be repeated, for a KubeletConfiguration and drop-ins.
+    #[arg(long = "manifest", value_name = "FILE")]
+    manifests: Vec<PathBuf>,
+    /// Try each limit N times
+    ///
+    /// If the tries disagree, the limit is not provable.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeat: u32,
     /// Only limits of these controllers: memory, pids, cpu, cpuset, io
     #[arg(long, value_name = "CONTROLLER", value_delimiter = ',')]
     only: Vec<String>,
@@ -68,6 +80,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
     let context = this_host();
     let facts = gather(&context.root).map_err(Error::host)?;
     let group = group_of(&context.root, &target)?;
+    let wishes = wishes(&context.root, arguments, &target, &group)?;
     let target = Target::of_group(&context.root, &facts.cgroup, &name_of(&target), &group)
         .map_err(|why| Error::usage(format!("{why}\n  hint: assay top --controller cpu")))?;
     if arguments.dry_run {
@@ -82,7 +95,11 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
     let junit = arguments.junit.as_deref().map(Destination::open).transpose()?;
     let program = std::env::current_exe()
         .map_err(|cause| Error::host(format!("cannot find this program's file: {cause}")))?;
-    let request = Request::new(&context.root, facts, target, limits, (context.state_dir, program));
+    let request = Request {
+        wishes,
+        repeat: arguments.repeat,
+        ..Request::new(&context.root, facts, target, limits, (context.state_dir, program))
+    };
     signal::note_interruptions();
     let finished = assay_live::probe::run(&request, &context.root, &mut |limit| {
         output::message(&format!("assay: trying {} on a copy", limit.controller()));
@@ -97,6 +114,28 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
         show(&assay_live::probe::page(&finished.document));
     }
     Ok(conclude(&finished, arguments.fail_on))
+}
+
+fn wishes(
+    root: &Root,
+    arguments: &ProbeArguments,
+    target: &BlameTarget,
+    group: &str,
+) -> Result<Wishes, Error> {
+    let place = match target {
+        BlameTarget::Group(_) | BlameTarget::Process(_) => Place::Group(group.to_owned()),
+        BlameTarget::Unit(name) => Place::Unit(name.clone()),
+        BlameTarget::Container(name) => Place::Container(name.clone()),
+        BlameTarget::Pod(name) => Place::Pod(name.clone()),
+    };
+    let manifest = match arguments.manifests.as_slice() {
+        [] => None,
+        files => Some(read_manifest(files)?),
+    };
+    let names: Vec<String> =
+        arguments.manifests.iter().map(|path| path.display().to_string()).collect();
+    let names = names.join(", ");
+    Wishes::read(root, group, manifest.as_ref().map(|one| (one, names.as_str())), &place)
 }
 
 fn show(page: &Page) {

@@ -25,8 +25,9 @@ pub(crate) fn levels(
 ) -> Result<Vec<Level>, Error> {
     let mut levels = Vec::new();
     for group in upwards(mount, group) {
-        // Above a group with the file every group has it on v2; on v1 all of a hierarchy have it.
-        let amount = limit.amount(root, group, is_v2)?;
+        // On v2 a group whose parent does not enable the controller has no file; all above those that have it do.
+        let has_file = limit.file(is_v2).is_some_and(|file| root.exists(group.join(file)));
+        let amount = if has_file { limit.amount(root, group, is_v2)? } else { None };
         levels.push(Level { group: group.to_owned(), amount });
     }
     Ok(levels)
@@ -64,7 +65,7 @@ pub(crate) fn room_beside(
 }
 
 /// The directories from a group up to, and without, the mount.
-fn upwards<'p>(mount: &'p Path, group: &'p Path) -> impl Iterator<Item = &'p Path> {
+pub(crate) fn upwards<'p>(mount: &'p Path, group: &'p Path) -> impl Iterator<Item = &'p Path> {
     group.ancestors().take_while(move |path| *path != mount && path.starts_with(mount))
 }
 

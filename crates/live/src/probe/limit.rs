@@ -93,7 +93,7 @@ impl Limit {
             Self::CpuMax => Cost { seconds: 3.0, cpu_seconds: 1.2, ..none },
             Self::CpuWeight => Cost { seconds: 4.0, cpu_seconds: 4.0, tasks: 4, ..none },
             Self::CpusetCpus => none,
-            Self::IoMax => Cost { seconds: 3.0, read_mib: 256, ..none },
+            Self::IoMax => Cost { seconds: 4.0, read_mib: 64, ..none },
         }
     }
 

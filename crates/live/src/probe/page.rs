@@ -1,5 +1,7 @@
 //! Answers for people and for CI services, and what a probe would do.
 
+use std::collections::BTreeMap;
+
 use assay_sys::escape::page::{Page, Rows, Section, Tag, Tone};
 use assay_sys::escape::xml;
 
@@ -23,14 +25,26 @@ pub fn page(document: &Document) -> Page {
     ));
     page.sections.push(Section::new("limits", "Limits", |parts| {
         let table = Rows::new(&document.answers)
-            .left("limit", 0, |one: &Answer| one.knob.clone())
+            .left("limit", 0, |one: &Answer| label(document, one))
             .left("value", 0, |one: &Answer| one.value.clone().unwrap_or_else(|| "-".to_owned()))
             .left("verdict", 0, |one: &Answer| tag(one.verdict).marked());
-        parts.table(table);
-        parts.list(document.answers.iter().map(|one| format!("{}: {}", one.knob, why(one))));
+        if !document.answers.is_empty() {
+            parts.table(table);
+        }
+        parts.list(
+            document.answers.iter().map(|one| format!("{}: {}", label(document, one), why(one))),
+        );
         parts.list(not_shown(document));
     }));
     page
+}
+
+/// The file, and the group below the target whose it is.
+fn label(document: &Document, answer: &Answer) -> String {
+    match answer.group.strip_prefix(&document.group).map(|below| below.trim_start_matches('/')) {
+        None | Some("") => answer.knob.clone(),
+        Some(below) => format!("{below} {}", answer.knob),
+    }
 }
 
 fn tag(verdict: Verdict) -> Tag {
@@ -47,16 +61,20 @@ fn why(answer: &Answer) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend((!answer.reason.is_empty()).then(|| answer.reason.clone()));
     parts.extend(answer.measured.iter().cloned());
-    parts.extend(answer.asked.as_ref().map(|asked| format!("asked for by {}", asked.by)));
     parts.extend(answer.met.as_ref().map(|met| format!("the group itself: {met}")));
     parts.join("; ")
 }
 
 fn not_shown(document: &Document) -> Vec<String> {
     let mut lines = Vec::new();
-    let elsewhere =
-        document.answers.iter().filter(|one| one.group != document.group && one.group != "/");
-    lines.extend(elsewhere.map(|one| format!("{} is the limit of {}", one.knob, one.group)));
+    let above = document.answers.iter().filter(|one| !one.group.starts_with(&document.group));
+    lines.extend(above.map(|one| format!("{} is the limit of {}", one.knob, one.group)));
+    let asked = document.answers.iter().filter_map(|one| Some((one.asked.as_ref()?, one)));
+    let mut by_file: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (asked, one) in asked {
+        by_file.entry(&asked.by).or_default().push(label(document, one));
+    }
+    lines.extend(by_file.iter().map(|(file, of)| format!("{} asked for by {file}", of.join(", "))));
     if !document.unlimited.is_empty() {
         lines.push(format!("no limit in {}", document.unlimited.join(", ")));
     }
@@ -124,6 +142,7 @@ pub fn junit(document: &Document) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::Asked;
 
     fn document() -> Document {
         let answer = |verdict, reason: &str| Answer {
@@ -172,5 +191,11 @@ mod tests {
         let page = page(&document());
         assert_eq!(page.heading, "web<1>: 1 enforced, 1 not enforced, 1 not provable");
         assert_eq!(not_shown(&document()), ["no limit in pids.max"]);
+        let mut asked = document();
+        let wish = Asked { value: "1".to_owned(), by: "/config.json".to_owned() };
+        asked.answers[1].asked = Some(wish);
+        assert_eq!(not_shown(&asked)[0], "memory.max asked for by /config.json");
+        let answer = Answer { group: "/a/b".to_owned(), ..document().answers.remove(0) };
+        assert_eq!(label(&document(), &answer), "b memory.max");
     }
 }

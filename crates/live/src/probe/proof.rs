@@ -2,7 +2,7 @@
 
 mod cpu;
 mod cpuset;
-mod io;
+pub(crate) mod io;
 mod memory;
 mod pids;
 
@@ -37,6 +37,40 @@ impl Proof {
         Self { verdict: Verdict::NotProvable, reason: reason.into(), measured: Vec::new() }
     }
 
+    /// One proof of several: the worst verdict, and what all have seen.
+    pub(crate) fn worst(proofs: Vec<Self>) -> Self {
+        let measured = proofs.iter().flat_map(|one| one.measured.clone()).collect();
+        let rank = |one: &Self| match one.verdict {
+            Verdict::Enforced => 0,
+            Verdict::NotProvable => 1,
+            Verdict::NotEnforced => 2,
+        };
+        let worst = proofs.into_iter().max_by_key(rank);
+        Self { measured, ..worst.unwrap_or_else(|| Self::not_provable("nothing was tried")) }
+    }
+
+    /// One proof of several tries. Those that show nothing do not count beside others; if others disagree, nothing is shown.
+    pub(crate) fn agreed(proofs: Vec<Self>) -> Self {
+        let tries = proofs.len();
+        let count = |verdict| proofs.iter().filter(|one| one.verdict == verdict).count();
+        let (yes, no) = (count(Verdict::Enforced), count(Verdict::NotEnforced));
+        let verdict = match (yes, no) {
+            (1.., 0) => Verdict::Enforced,
+            (0, 1..) => Verdict::NotEnforced,
+            _ => Verdict::NotProvable,
+        };
+        let last = proofs.into_iter().rfind(|one| yes > 0 && no > 0 || one.verdict == verdict);
+        let last = last.unwrap_or_else(|| Self::not_provable("it was not tried"));
+        let tried = format!("{tries} tries: {yes} enforced, {no} not enforced");
+        match (yes, no) {
+            (1.., 1..) => {
+                Self { verdict, reason: "the tries disagree".to_owned(), ..last }.with(tried)
+            }
+            _ if tries > 1 => last.with(tried),
+            _ => last,
+        }
+    }
+
     /// Adds what was seen.
     pub(crate) fn with(mut self, line: impl Into<String>) -> Self {
         self.measured.push(line.into());
@@ -56,7 +90,7 @@ pub(crate) fn prove(
         Limit::MemoryHigh => memory::high(beside, amount),
         Limit::PidsMax => pids::max(beside, amount),
         Limit::CpuMax => cpu::max(beside, amount),
-        Limit::CpuWeight => cpu::weight(beside),
+        Limit::CpuWeight => cpu::weight(beside, group),
         Limit::CpusetCpus => cpuset::cpus(beside, group),
         Limit::IoMax => io::max(beside, group),
     }
@@ -66,3 +100,22 @@ pub(crate) fn prove(
 pub(crate) const MEMORY: f64 = (56 << 20) as f64;
 /// The same of tasks.
 pub(crate) const TASKS: f64 = 40.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_that_disagree_show_nothing_and_those_that_show_nothing_do_not_count() {
+        let yes = || Proof::enforced("held");
+        let no = || Proof::not_enforced("free");
+        let open = || Proof::not_provable("busy");
+        let of = |proofs: Vec<Proof>| Proof::agreed(proofs).verdict;
+        assert_eq!(of(vec![yes(), open(), yes()]), Verdict::Enforced);
+        assert_eq!(of(vec![open(), no()]), Verdict::NotEnforced);
+        assert_eq!(of(vec![yes(), no(), yes()]), Verdict::NotProvable);
+        assert_eq!(of(vec![open(), open()]), Verdict::NotProvable);
+        assert_eq!(of(Vec::new()), Verdict::NotProvable);
+        assert_eq!(Proof::agreed(vec![yes()]), yes());
+    }
+}

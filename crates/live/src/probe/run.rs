@@ -3,33 +3,33 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use assay_host::Ledger;
 use assay_host::facts::HostFacts;
-use assay_host::facts::owner::Owner;
-use assay_host::{Ledger, Owners};
 use assay_sys::kernel::{Error, Root, signal};
-use assay_sys::units::CpuSet;
 use jiff::Timestamp;
-use serde_json::Value;
 
-use crate::probe::asked::Bundle;
+use crate::probe::asked::{WishOf, Wishes};
 use crate::probe::beside::{Workshop, keyed};
-use crate::probe::levels::{levels, room_beside, tightest};
-use crate::probe::limit::{Limit, cpus_file, cpus_of};
+use crate::probe::claim::{Claim, claim};
+use crate::probe::levels::room_beside;
+use crate::probe::limit::Limit;
 use crate::probe::proof::{MEMORY, Proof, TASKS, prove};
-use crate::probe::target::{Place, Target, mount_of};
-use crate::probe::{Answer, Asked, Document, SCHEMA};
+use crate::probe::target::{Place, Target};
+use crate::probe::{Answer, Document, SCHEMA, Verdict};
 
 /// What to probe, and with what.
 #[derive(Debug)]
 pub struct Request {
     /// The host.
     pub facts: HostFacts,
-    /// Whose limits.
-    pub target: Target,
+    /// Whose limits; behind a pod its containers.
+    pub targets: Vec<Target>,
     /// Which limits.
     pub limits: Vec<Limit>,
-    /// The file and the text of the container's OCI bundle, if it is a container of a known runtime.
-    pub bundle: Option<(String, Value)>,
+    /// How often each limit is tried.
+    pub repeat: u32,
+    /// What was asked for.
+    pub wishes: Wishes,
     /// Directory of ledgers.
     pub state_dir: PathBuf,
     /// The run's id, `20261121T120000Z-4711`; the ledger and the groups are named after it.
@@ -51,18 +51,13 @@ impl Request {
         (state_dir, program): (PathBuf, PathBuf),
     ) -> Self {
         let now = Timestamp::now();
-        let owners = Owners::new(root);
-        let mount = mount_of(&facts.cgroup, "cpu").map(|(mount, _)| mount).unwrap_or_default();
-        // What a user says of his own containers is not what the host's runtime was asked for.
-        let bundle = match owners.owner(&mount, &target.group) {
-            Some(Owner::Container(container)) => owners.bundle(&container.id),
-            _ => None,
-        };
+        let containers = target.containers(root, &facts.cgroup);
         Self {
-            target,
+            targets: std::iter::once(target).chain(containers).collect(),
             facts,
             limits,
-            bundle,
+            repeat: 1,
+            wishes: Wishes::default(),
             state_dir,
             id: format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), std::process::id()),
             program,
@@ -93,7 +88,6 @@ pub fn run(
 ) -> Result<Finished, Error> {
     let mut ledger = Ledger::begin(&request.state_dir, &format!("probe-{}", request.id))?;
     let patience = if request.facts.is_emulated() { 3.0 } else { 1.0 };
-    let bundle = request.bundle.clone().map(|(file, config)| Bundle { file, config });
     let workshop = Workshop {
         root,
         ledger: &mut ledger,
@@ -101,25 +95,31 @@ pub fn run(
         program: &request.program,
         patience,
     };
-    let mut probing = Probing { request, bundle, workshop, not_restored: Vec::new(), progress };
-    let (mut answers, mut unlimited) = (Vec::new(), Vec::new());
-    for limit in &request.limits {
-        if signal::interrupted_by().is_some() {
-            break;
-        }
-        match probing.answer(*limit) {
-            Found::Answer(answer) => answers.push(*answer),
-            Found::NoLimit(file) => unlimited.push(file.to_owned()),
-            Found::NoFile => {}
+    let mut probing = Probing {
+        request,
+        workshop,
+        not_restored: Vec::new(),
+        progress,
+        answers: Vec::new(),
+        unlimited: Vec::new(),
+    };
+    for target in &request.targets {
+        for limit in &request.limits {
+            if signal::interrupted_by().is_some() {
+                break;
+            }
+            probing.answer(target, *limit);
         }
     }
-    let not_restored = probing.not_restored;
+    probing.answer_unmet_wishes();
+    let Probing { not_restored, answers, unlimited, .. } = probing;
     let restored = ledger.finish()? && not_restored.is_empty();
+    let target = request.targets.first();
     let document = Document {
         schema: SCHEMA,
-        target: request.target.name.clone(),
-        group: request.target.group.clone(),
-        processes: request.target.processes,
+        target: target.map(|target| target.name.clone()).unwrap_or_default(),
+        group: target.map(|target| target.group.clone()).unwrap_or_default(),
+        processes: target.map_or(0, |target| target.processes),
         kernel: request.facts.kernel.clone(),
         started_at: request.started_at.clone(),
         answers,
@@ -129,189 +129,120 @@ pub fn run(
     Ok(Finished { document, not_restored, interrupted: signal::interrupted_by() })
 }
 
-enum Found {
-    Answer(Box<Answer>),
-    /// The file of the target sets no limit, nor does one above it, and nobody asked for one.
-    NoLimit(&'static str),
-    /// This kernel or hierarchy has no such file.
-    NoFile,
-}
-
 struct Probing<'p> {
     request: &'p Request,
-    bundle: Option<Bundle>,
     workshop: Workshop<'p>,
     not_restored: Vec<Error>,
     progress: &'p mut dyn FnMut(Limit),
-}
-
-/// What there is to prove about a limit.
-struct Claim {
-    knob: &'static str,
-    /// The group whose file is tried.
-    group: PathBuf,
-    amount: f64,
-    value: Option<String>,
-    /// Why no proof is needed.
-    lost: Option<String>,
+    answers: Vec<Answer>,
+    /// Files of the first target without a limit.
+    unlimited: Vec<String>,
 }
 
 impl Probing<'_> {
-    fn answer(&mut self, limit: Limit) -> Found {
+    fn answer(&mut self, target: &Target, limit: Limit) {
         let began = Instant::now();
-        let asked = self.asked(limit);
-        let place =
-            self.request.target.place(self.workshop.root, &self.request.facts.cgroup, limit);
-        let (place, claim) = match place {
-            Err(_) if asked.is_none() => return Found::NoFile,
-            Err(why) => (
-                None,
-                Ok(Some(Claim::lost(limit, format!("controller {}: {why}", limit.controller())))),
-            ),
-            Ok(place) => {
-                let claim = self.claim(limit, &place, asked.as_ref());
-                (Some(place), claim)
-            }
+        let root = self.workshop.root;
+        let place = match target.place(root, &self.request.facts.cgroup, limit) {
+            Ok(place) => place,
+            Err(why) => return self.answer_without_place(target, limit, &why),
         };
-        let claim = match claim {
-            Ok(Some(claim)) => claim,
+        let Some(knob) = limit.file(place.is_v2) else { return };
+        let (claim, proof) = match claim(root, limit, target, &place, &self.request.wishes) {
             Ok(None) => {
-                return place
-                    .and_then(|place| limit.file(place.is_v2))
-                    .map_or(Found::NoFile, Found::NoLimit);
+                if target.outer.is_none() {
+                    self.unlimited.push(knob.to_owned());
+                }
+                return;
             }
-            Err(error) => Claim { lost: None, ..Claim::lost(limit, error.to_string()) },
+            Ok(Some(claim)) => {
+                // The limit of a pod holds for each of its containers.
+                let group = place.shown(&claim.group);
+                if self.answers.iter().any(|one| one.knob == knob && one.group == group) {
+                    return;
+                }
+                let proof = match (&claim.lost, &claim.hindered) {
+                    (Some(lost), _) => Proof::not_enforced(lost.clone()),
+                    (None, Some(why)) => Proof::not_provable(why.clone()),
+                    (None, None) => self.proofs(limit, &place, &claim),
+                };
+                (Some(claim), proof)
+            }
+            Err(error) => (None, Proof::not_provable(error.to_string())),
         };
-        let proof = match (&claim.lost, &place) {
-            (Some(lost), _) => Proof::not_enforced(lost.clone()),
-            (None, Some(place)) => self.proof(limit, place, &claim),
-            (None, None) => Proof::not_provable("its group was not found"),
-        };
-        let mount = place.as_ref().map_or(Path::new("/"), |place| &place.mount);
-        Found::Answer(Box::new(Answer {
-            knob: claim.knob.to_owned(),
-            group: format!(
-                "/{}",
-                claim.group.strip_prefix(mount).unwrap_or(&claim.group).display()
-            ),
-            value: claim.value,
-            asked: asked.map(|(_, asked)| asked),
+        let group = claim.as_ref().map_or(&place.group, |claim| &claim.group);
+        self.answers.push(Answer {
+            knob: knob.to_owned(),
+            group: place.shown(group),
+            value: claim.as_ref().and_then(|claim| claim.value.clone()),
+            asked: claim.and_then(|claim| claim.wish).map(|wish| wish.asked),
             verdict: proof.verdict,
             reason: proof.reason,
             measured: proof.measured,
-            met: place.and_then(|place| met(self.workshop.root, &place.group, limit, place.is_v2)),
+            met: met(root, &place.group, limit, place.is_v2),
             seconds: (began.elapsed().as_secs_f64() * 100.0).round() / 100.0,
-        }))
+        });
     }
 
-    fn asked(&self, limit: Limit) -> Option<(f64, Asked)> {
-        let bundle = self.bundle.as_ref()?;
-        let by = bundle.file.clone();
-        if limit == Limit::CpusetCpus {
-            return Some((0.0, Asked { value: bundle.cpus()?.to_owned(), by }));
-        }
-        let amount = bundle.amount(limit)?;
-        Some((amount, Asked { value: limit.shown(amount), by }))
-    }
-
-    /// What the files say, before anything is tried. `None`: there is no limit.
-    fn claim(
-        &self,
-        limit: Limit,
-        place: &Place,
-        asked: Option<&(f64, Asked)>,
-    ) -> Result<Option<Claim>, Error> {
-        let root = self.workshop.root;
-        let Some(knob) = limit.file(place.is_v2) else { return Ok(None) };
-        let mut claim =
-            Claim { knob, group: place.group.clone(), amount: 0.0, value: None, lost: None };
-        if !root.exists(place.group.join(knob)) {
-            let Some((_, asked)) = asked else { return Ok(None) };
-            let above = place.group.parent().unwrap_or(&place.group);
-            claim.lost = Some(format!(
-                "{} was asked for, and the group has no {knob}: {} does not enable the controller {}",
-                asked.value,
-                above.join("cgroup.subtree_control").display(),
+    /// No hierarchy has the controller. That matters only if somebody asked for the limit.
+    fn answer_without_place(&mut self, target: &Target, limit: Limit, why: &str) {
+        let bundle = target.bundle.as_ref();
+        let Some(wish) = bundle.and_then(|bundle| bundle.wish(limit, None, None)) else { return };
+        self.answers.push(Answer {
+            knob: limit.file(true).unwrap_or_default().to_owned(),
+            group: target.group.clone(),
+            value: None,
+            verdict: Verdict::NotEnforced,
+            reason: format!(
+                "{} was asked for; controller {}: {why}",
+                wish.asked.value,
                 limit.controller()
-            ));
-            return Ok(Some(claim));
-        }
-        let text = root.read_trimmed(place.group.join(knob))?.replace('\n', "; ");
-        claim.value = Some(text.clone());
-        let is_set = match limit {
-            Limit::CpusetCpus => self.set(&mut claim, place, asked.map(|(_, asked)| asked))?,
-            Limit::IoMax => !text.is_empty(),
-            Limit::CpuWeight => limit.amount(root, &place.group, place.is_v2)?.is_some(),
-            _ => self.bound(&mut claim, limit, place, asked)?,
+            ),
+            asked: Some(wish.asked),
+            measured: Vec::new(),
+            met: None,
+            seconds: 0.0,
+        });
+    }
+
+    /// What was asked for, and does not stand in a file whose limit no probe tries, such as `memory.low`.
+    fn answer_unmet_wishes(&mut self) {
+        let is_wanted = |file: &str| {
+            let controllers = self.request.limits.iter().map(|limit| limit.controller());
+            let name = file.rsplit('/').next().unwrap_or_default();
+            let of = name.split('.').next().unwrap_or_default();
+            controllers.into_iter().any(|one| one == of || one == "io" && of == "blkio")
         };
-        if !is_set {
-            return Ok(None);
-        }
-        if claim.lost.is_none() {
-            claim.lost = match (&place.elsewhere, self.request.target.processes) {
-                (Some(elsewhere), _) => {
-                    Some(format!("its processes are in {elsewhere}, where this file has no effect"))
-                }
-                (None, 0) => Some("no process is in the group or below it".to_owned()),
-                _ => None,
-            };
-        }
-        Ok(Some(claim))
-    }
-
-    /// An amount, and the tightest one of all levels.
-    fn bound(
-        &self,
-        claim: &mut Claim,
-        limit: Limit,
-        place: &Place,
-        asked: Option<&(f64, Asked)>,
-    ) -> Result<bool, Error> {
-        let levels = levels(self.workshop.root, &place.mount, &place.group, limit, place.is_v2)?;
-        let own = levels.first().and_then(|level| level.amount);
-        if let Some((amount, asked)) = asked
-            && own.is_none_or(|own| (own / amount - 1.0).abs() > 0.01)
-        {
-            let says = own.map_or_else(|| "no limit".to_owned(), |own| limit.shown(own));
-            claim.lost = Some(format!("{} was asked for, and the file says {says}", asked.value));
-            return Ok(true);
-        }
-        let Some((at, amount)) = tightest(&levels) else { return Ok(false) };
-        claim.amount = amount;
-        if at > 0 {
-            let above = &levels[at].group;
-            let path = above.strip_prefix(&place.mount).unwrap_or(above).display();
-            let amount = limit.shown(amount);
-            match own {
-                Some(own) => {
-                    claim.lost = Some(format!(
-                        "/{path} above it has {amount}, less than its {}",
-                        limit.shown(own)
-                    ));
-                }
-                None => {
-                    claim.value = Some(self.workshop.root.read_trimmed(above.join(claim.knob))?);
-                    claim.group = above.clone();
-                }
+        for WishOf { file, group, wish } in self.request.wishes.unmet() {
+            let knob = file.rsplit('/').next().unwrap_or_default();
+            let is_answered = |one: &Answer| one.knob == knob && one.group == *group;
+            if !is_wanted(file) || self.answers.iter().any(is_answered) {
+                continue;
             }
+            let value = self.workshop.root.read_trimmed(file).ok();
+            let says = value.as_deref().unwrap_or("no such file");
+            self.answers.push(Answer {
+                knob: knob.to_owned(),
+                group: group.clone(),
+                reason: format!("{} was asked for, and the file says {says}", wish.asked.value),
+                value,
+                asked: Some(wish.asked.clone()),
+                verdict: Verdict::NotEnforced,
+                measured: Vec::new(),
+                met: None,
+                seconds: 0.0,
+            });
         }
-        Ok(true)
     }
 
-    /// Whether a set of CPUs leaves any out, and whether it is the one that was asked for.
-    fn set(&self, claim: &mut Claim, place: &Place, asked: Option<&Asked>) -> Result<bool, Error> {
-        let root = self.workshop.root;
-        let set = |group: &Path| cpus_of(root, group, place.is_v2);
-        let own = set(&place.group)?;
-        if let Some(asked) = asked
-            && asked.value.parse::<CpuSet>().is_ok_and(|wanted| wanted != own)
-        {
-            claim.lost = Some(format!("CPUs {} were asked for, and it has {own}", asked.value));
-            return Ok(true);
-        }
-        let above =
-            place.group.parent().filter(|above| root.exists(above.join(cpus_file(place.is_v2))));
-        Ok(asked.is_some() || above.map(set).transpose()?.is_some_and(|above| above != own))
+    /// As many proofs as were requested. Only what all that show anything agree on is shown.
+    fn proofs(&mut self, limit: Limit, place: &Place, claim: &Claim) -> Proof {
+        let tries = self.request.repeat.max(1);
+        let proofs: Vec<Proof> = (0..tries)
+            .take_while(|_| signal::interrupted_by().is_none())
+            .map(|_| self.proof(limit, place, claim))
+            .collect();
+        Proof::agreed(proofs)
     }
 
     fn proof(&mut self, limit: Limit, place: &Place, claim: &Claim) -> Proof {
@@ -364,13 +295,6 @@ impl Probing<'_> {
         let is_short =
             limit.controller() == "memory" && kib.is_some_and(|kib| kib * 1024.0 < 2.0 * MEMORY);
         Ok(is_short.then(|| "the machine has hardly any memory available".to_owned()))
-    }
-}
-
-impl Claim {
-    fn lost(limit: Limit, why: String) -> Self {
-        let knob = limit.file(true).unwrap_or_default();
-        Self { knob, group: PathBuf::new(), amount: 0.0, value: None, lost: Some(why) }
     }
 }
 

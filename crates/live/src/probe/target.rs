@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_host::Owners;
+use assay_host::facts::owner::Owner;
 use assay_host::facts::{CgroupLayout, Hierarchy};
 use assay_sys::kernel::Root;
 use assay_sys::kernel::parse::cgroups::{ProcessGroup, process_groups};
 
+use crate::probe::asked::Bundle;
 use crate::probe::limit::Limit;
 
 /// A group with its processes.
@@ -17,9 +20,16 @@ pub struct Target {
     pub group: String,
     /// In it and below it.
     pub processes: usize,
-    /// The groups of one of them in all hierarchies.
+    /// The pod around a container.
+    pub(crate) outer: Option<String>,
+    /// What its runtime was asked for, if it is a container.
+    pub(crate) bundle: Option<Bundle>,
+    /// The groups of one of them in all hierarchies; of a container without processes those of its pod.
     of_process: Vec<ProcessGroup>,
 }
+
+/// Containers of a pod that are probed with it.
+const MOST_CONTAINERS: usize = 32;
 
 /// The group that has a limit of the target.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,12 +64,45 @@ impl Target {
         let processes = processes_below(root, directory);
         let of_process =
             processes.iter().find_map(|pid| root.read(format!("/proc/{pid}/cgroup")).ok());
+        let owners = Owners::new(root);
+        // What a user says of his own containers is not what the host's runtime was asked for.
+        let bundle = match owners.owner(&mount, &group) {
+            Some(Owner::Container(container)) => owners.bundle(&container.id),
+            _ => None,
+        };
         Ok(Self {
             name: name.to_owned(),
             group,
             processes: processes.len(),
+            outer: None,
+            bundle: bundle.map(|(file, config)| Bundle { file, config }),
             of_process: of_process.map(|text| process_groups(&text)).unwrap_or_default(),
         })
+    }
+
+    /// The containers of a pod: some runtimes put all processes of a pod into one group, and the limits into others.
+    #[must_use]
+    pub fn containers(&self, root: &Root, layout: &CgroupLayout) -> Vec<Self> {
+        let Ok((mount, _)) = mount_of(layout, "cpu") else { return Vec::new() };
+        let owners = Owners::new(root);
+        if !matches!(owners.owner(&mount, &self.group), Some(Owner::Pod(_))) {
+            return Vec::new();
+        }
+        let names = root.directories(mount.join(self.group.trim_start_matches('/')));
+        let mut names = names.unwrap_or_default();
+        names.sort();
+        let paths = names.into_iter().map(|name| format!("{}/{name}", self.group));
+        let is_container =
+            |path: &String| matches!(owners.owner(&mount, path), Some(Owner::Container(_)));
+        let targets = paths.filter(is_container).take(MOST_CONTAINERS).filter_map(|path| {
+            let mut target = Self::of_group(root, layout, &path, &path).ok()?;
+            target.outer = Some(self.name.clone());
+            if target.processes == 0 {
+                target.of_process.clone_from(&self.of_process);
+            }
+            Some(target)
+        });
+        targets.collect()
     }
 
     /// Where the limit is, or why nowhere.
@@ -87,6 +130,13 @@ impl Target {
             }
             _ => Err(format!("it has no group of the controller {}", limit.controller())),
         }
+    }
+}
+
+impl Place {
+    /// A group as its path below the mount.
+    pub(crate) fn shown(&self, group: &Path) -> String {
+        format!("/{}", group.strip_prefix(&self.mount).unwrap_or(group).display())
     }
 }
 

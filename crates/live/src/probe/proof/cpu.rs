@@ -1,10 +1,13 @@
 //! CPU time: a quota caps it, weights divide it.
 
+use std::path::Path;
+
 use assay_conform::{Interval, Running, Window};
 use assay_sys::kernel::{Error, affinity};
 
 use super::Proof;
 use crate::probe::beside::{Beside, COPY, TWIN};
+use crate::probe::limit::{cpus_file, cpus_of};
 
 /// A copy has no more CPUs.
 const MOST: f64 = 0.2;
@@ -70,8 +73,8 @@ fn judge_max(quota: f64, capped: &[Window], free: &[Window], throttled: u64) -> 
 }
 
 /// Copy and twin share a CPU, first with weights 10 and 30, then with equal ones.
-pub(super) fn weight(beside: &Beside<'_>) -> Result<Proof, Error> {
-    let cpu = affinity::allowed_cpus(std::process::id())?.last().copied().unwrap_or(0);
+pub(super) fn weight(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
+    let cpu = cpu_of(beside, group)?;
     let start = |group| beside.start(group, &format!("spin cpu={cpu}"));
     let probes = [start(COPY)?, start(TWIN)?];
     let mut shares = Vec::new();
@@ -81,7 +84,18 @@ pub(super) fn weight(beside: &Beside<'_>) -> Result<Proof, Error> {
         beside.pause(0.1)?;
         shares.push(beside.windows(6, 0.25, || probes.iter().map(Running::cpu_ns).collect())?);
     }
-    Ok(judge_weight(&shares[0], &shares[1]))
+    let ops = beside.root.read_trimmed("/sys/kernel/sched_ext/root/ops").ok();
+    Ok(judge_weight(&shares[0], &shares[1], ops.as_deref()))
+}
+
+/// A CPU on which copy and twin may run.
+fn cpu_of(beside: &Beside<'_>, group: &Path) -> Result<u16, Error> {
+    let parent = group.parent().unwrap_or(group);
+    let cpu = match beside.is_v2() && beside.root.exists(parent.join(cpus_file(true))) {
+        true => cpus_of(beside.root, parent, true)?.iter().last(),
+        false => affinity::allowed_cpus(std::process::id())?.pop(),
+    };
+    Ok(cpu.unwrap_or(0))
 }
 
 /// A weight on the scale of v2.
@@ -92,7 +106,7 @@ fn set_weight(beside: &Beside<'_>, group: usize, weight: u64) -> Result<(), Erro
     }
 }
 
-fn judge_weight(divided: &[Window], equal: &[Window]) -> Proof {
+fn judge_weight(divided: &[Window], equal: &[Window], sched_ext: Option<&str>) -> Proof {
     let share = |windows: &[Window]| {
         let shares: Vec<f64> =
             windows.iter().filter_map(|window| Some(window.shares()?[0])).collect();
@@ -115,7 +129,8 @@ fn judge_weight(divided: &[Window], equal: &[Window]) -> Proof {
         return Proof::enforced(seen).with(twin);
     }
     if within(equal, EQUAL) && divided.low > DIVIDED * (1.0 + MARGIN) {
-        return Proof::not_enforced("weights 10 and 30 do not divide a CPU 1:3 here")
+        let why = sched_ext.map_or_else(String::new, |ops| format!(", where {ops} schedules"));
+        return Proof::not_enforced(format!("weights 10 and 30 do not divide a CPU 1:3{why}"))
             .with(seen)
             .with(twin);
     }
@@ -145,7 +160,7 @@ mod tests {
     #[test]
     fn weights_need_both_ratios_and_some_of_the_cpu() {
         let judge = |divided: [f64; 2], equal: [f64; 2]| {
-            judge_weight(&windows(&divided), &windows(&equal)).verdict
+            judge_weight(&windows(&divided), &windows(&equal), None).verdict
         };
         assert_eq!(judge([0.25, 0.75], [0.5, 0.5]), Verdict::Enforced);
         assert_eq!(judge([0.5, 0.5], [0.5, 0.5]), Verdict::NotEnforced);

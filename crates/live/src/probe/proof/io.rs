@@ -3,57 +3,148 @@
 use std::path::{Path, PathBuf};
 
 use assay_conform::{Interval, Running, Window};
+use assay_host::knob::{device_lines, field};
 use assay_sys::kernel::Error;
 
 use super::Proof;
 use crate::probe::beside::{Beside, COPY, TWIN};
 
 const MIB: f64 = 1_048_576.0;
-/// A copy reads no more in a second.
-const MOST: f64 = 2.0 * MIB;
-/// A quarter of a MiB: several in each window of a copy.
-const BLOCK: f64 = 65_536.0;
 /// Of the cap, since tokens are handed out in slices of 100 ms (blk-throttle.c).
 const SLACK: f64 = 0.15;
 /// The part of a disk that is read.
 const SIZE: u64 = 64 << 20;
+/// Requests in flight. A twin begins so many at once, this many times as often as a copy may.
+const DEPTH: u64 = 4;
 
-/// A cap of reads of a disk, in bytes a second.
+/// What a line caps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Bytes of reads.
+    Bytes,
+    /// Reads.
+    Reads,
+}
+
+impl Kind {
+    const ALL: [Self; 2] = [Self::Bytes, Self::Reads];
+
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Bytes => "rbps",
+            Self::Reads => "riops",
+        }
+    }
+
+    /// The size of a request, and how many a copy may have in a second: several in each window, and soon over, since a process
+    /// that waits for a disk does not end.
+    const fn requests(self) -> (u64, f64) {
+        match self {
+            Self::Bytes => (65_536, 32.0),
+            Self::Reads => (4_096, 64.0),
+        }
+    }
+
+    /// The value of the copy's cap.
+    const fn cap(self) -> f64 {
+        let (block, rate) = self.requests();
+        match self {
+            Self::Bytes => block as f64 * rate,
+            Self::Reads => rate,
+        }
+    }
+
+    fn shown(self, rate: f64) -> String {
+        match self {
+            Self::Bytes => format!("{:.1} MiB/s", rate / MIB),
+            Self::Reads => format!("{rate:.0} reads/s"),
+        }
+    }
+}
+
+/// A cap of reads of a disk, in a second.
 #[derive(Debug, Clone, PartialEq)]
 struct Cap {
     device: String,
-    bytes: f64,
+    kind: Kind,
+    rate: f64,
+}
+
+/// Whether a text has any cap, of reads or writes.
+pub(crate) fn is_capped(text: &str) -> bool {
+    device_lines(text).next().is_some()
+}
+
+/// A level above a group with less than the group itself, or with too little for a proof.
+pub(crate) fn tighter_above(own: &str, above: &str) -> Option<String> {
+    let above = caps(above);
+    let is_same = |one: &Cap, other: &Cap| one.device == other.device && one.kind == other.kind;
+    caps(own).iter().find_map(|own| {
+        let tighter = above.iter().find(|above| is_same(own, above) && above.rate < own.rate)?;
+        let [tighter, own_rate] = [tighter, own].map(|cap| cap.kind.shown(cap.rate));
+        Some(format!("{tighter} of {}, less than its {own_rate}", own.device))
+    })
+}
+
+/// Whether a copy would have to wait at a cap above it.
+pub(crate) fn is_too_slow(above: &str) -> bool {
+    caps(above).iter().any(|cap| cap.rate < 2.0 * cap.kind.cap())
 }
 
 pub(super) fn max(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     let file = if beside.is_v2() { "io.max" } else { "blkio.throttle.read_bps_device" };
     let text = beside.root.read(group.join(file))?;
-    let Some(cap) = caps(&text).into_iter().next() else {
-        return Ok(Proof::not_provable("a proof reads only, and no line caps the bytes of reads"));
+    let all = caps(&text);
+    let Some(first) = all.first() else {
+        return Ok(Proof::not_provable("a proof reads only, and no line caps reads"));
     };
-    let node = node(beside, &cap.device)?;
-    let rate = cap.bytes.min(MOST);
-    let words = format!("io file={} size={SIZE} block={BLOCK} depth=4", node.display());
-    let free = rate_of(&mut beside.start(TWIN, &words)?, beside, 2)?;
-    match beside.is_v2() {
-        true => beside.write(COPY, file, &format!("{} rbps={rate:.0}", cap.device))?,
-        false => beside.write(COPY, file, &format!("{} {rate:.0}", cap.device))?,
+    let mut proofs = Vec::new();
+    for cap in all.iter().filter(|cap| cap.device == first.device) {
+        proofs.push(try_cap(beside, file, cap)?);
     }
-    let capped = rate_of(&mut beside.start(COPY, &words)?, beside, 4)?;
-    Ok(judge(&cap.device, rate, &capped, &free))
+    let proof = Proof::worst(proofs);
+    let has_writes = |(_, line): (&str, &str)| {
+        ["wbps", "wiops"].iter().any(|key| field(line, key).is_some_and(|value| value != "max"))
+    };
+    let has_writes = device_lines(&text).any(has_writes);
+    Ok(if has_writes { proof.with("caps of writes were not tried") } else { proof })
 }
 
-/// Caps of the bytes of reads: lines `8:0 rbps=1000 wbps=max` on v2, `8:0 1000` on v1.
+fn try_cap(beside: &Beside<'_>, file: &str, cap: &Cap) -> Result<Proof, Error> {
+    let (block, pace) = (cap.kind.requests().0, cap.kind.requests().1 * DEPTH as f64);
+    let words = format!(
+        "io file={} size={SIZE} block={block} depth={DEPTH} pace={pace}",
+        node(beside, &cap.device)?.display()
+    );
+    let (rate, unit) = (cap.kind.cap(), if cap.kind == Kind::Bytes { block } else { 1 });
+    let free = rate_of(&mut beside.start(TWIN, &words)?, beside, unit, 2)?;
+    match beside.is_v2() {
+        true => {
+            let all = Kind::ALL.map(|kind| match kind == cap.kind {
+                true => format!("{}={rate:.0}", kind.key()),
+                false => format!("{}=max", kind.key()),
+            });
+            beside.write(COPY, file, &format!("{} {}", cap.device, all.join(" ")))?;
+        }
+        false => beside.write(COPY, file, &format!("{} {rate:.0}", cap.device))?,
+    }
+    let capped = rate_of(&mut beside.start(COPY, &words)?, beside, unit, 4)?;
+    Ok(judge(&cap.device, cap.kind, &capped, &free))
+}
+
+/// Caps of reads: lines `8:0 rbps=1000 wbps=max` on v2, `8:0 1000` on v1.
 fn caps(text: &str) -> Vec<Cap> {
-    let cap = |line: &str| {
-        let (device, values) = line.split_once(' ')?;
-        let bytes = match values.contains('=') {
-            true => values.split_whitespace().find_map(|pair| pair.strip_prefix("rbps="))?,
-            false => values.trim(),
+    let cap = |device: &str, values: &str, kind: Kind| {
+        let rate = match values.contains('=') {
+            true => field(values, kind.key())?,
+            false => Some(values).filter(|_| kind == Kind::Bytes)?,
         };
-        Some(Cap { device: device.to_owned(), bytes: bytes.parse().ok()? })
+        Some(Cap { device: device.to_owned(), kind, rate: rate.parse().ok()? })
     };
-    text.lines().filter_map(cap).collect()
+    device_lines(text)
+        .flat_map(|(device, values)| Kind::ALL.map(|kind| cap(device, values, kind)))
+        .flatten()
+        .collect()
 }
 
 /// The device file of `MAJOR:MINOR`.
@@ -66,27 +157,33 @@ fn node(beside: &Beside<'_>, device: &str) -> Result<PathBuf, Error> {
     Ok(Path::new("/dev").join(name))
 }
 
-/// Bytes in windows of half a second.
-fn rate_of(probe: &mut Running, beside: &Beside<'_>, windows: usize) -> Result<Vec<Window>, Error> {
+/// Reads in windows of half a second, each counted as so many.
+fn rate_of(
+    probe: &mut Running,
+    beside: &Beside<'_>,
+    unit: u64,
+    windows: usize,
+) -> Result<Vec<Window>, Error> {
     probe.ask("go")?;
     beside.pause(0.3)?;
     beside.windows(windows, 0.5, || {
         probe.send("count");
-        Ok(vec![probe.value::<u64>("count ")? * BLOCK as u64])
+        Ok(vec![probe.value::<u64>("count ")? * unit])
     })
 }
 
-fn judge(device: &str, cap: f64, capped: &[Window], free: &[Window]) -> Proof {
+fn judge(device: &str, kind: Kind, capped: &[Window], free: &[Window]) -> Proof {
     let rate = |windows: &[Window]| {
         let rates: Vec<f64> =
-            windows.iter().map(|window| window.grew[0] / window.seconds / MIB).collect();
+            windows.iter().map(|window| window.grew[0] / window.seconds).collect();
         Interval::of_mean(&rates)
     };
-    let (cap, read, free) = (cap / MIB, rate(capped), rate(free).mean);
-    let seen = format!("copy with {cap:.1} MiB/s of {device}: read {read} MiB/s");
-    let twin = format!("twin without a cap: {free:.1} MiB/s");
+    let (cap, read, free) = (kind.cap(), rate(capped), rate(free).mean);
+    let [cap_text, read_text, free_text] = [cap, read.mean, free].map(|rate| kind.shown(rate));
+    let seen = format!("copy with {cap_text} of {device}: {read_text}");
+    let twin = format!("twin without a cap: {free_text}");
     if read.low > cap * (1.0 + SLACK) {
-        return Proof::not_enforced(format!("a copy with {cap:.1} MiB/s read {:.1}", read.mean))
+        return Proof::not_enforced(format!("a copy with {cap_text} had {read_text}"))
             .with(seen)
             .with(twin);
     }
@@ -103,18 +200,31 @@ mod tests {
 
     #[test]
     fn caps_of_reads_are_found_on_both_versions() {
-        let cap = |device: &str, bytes| Cap { device: device.to_owned(), bytes };
-        assert_eq!(caps("8:0 rbps=1000 wbps=max riops=max wiops=max\n"), [cap("8:0", 1000.0)]);
+        let cap = |device: &str, kind, rate| Cap { device: device.to_owned(), kind, rate };
+        assert_eq!(
+            caps("8:0 rbps=1000 wbps=max riops=7 wiops=max\n"),
+            [cap("8:0", Kind::Bytes, 1000.0), cap("8:0", Kind::Reads, 7.0)]
+        );
         assert_eq!(caps("8:0 rbps=max wbps=1000 riops=max wiops=max\n"), []);
-        assert_eq!(caps("8:16 4096\n"), [cap("8:16", 4096.0)]);
+        assert_eq!(caps("8:16 4096\n"), [cap("8:16", Kind::Bytes, 4096.0)]);
+    }
+
+    #[test]
+    fn a_level_above_counts_for_the_same_disk_and_kind_only() {
+        let above = "8:0 rbps=1000 wbps=max riops=max wiops=max\n";
+        let of = |own: &str| tighter_above(own, above).is_some();
+        assert!(of("8:0 rbps=2000 riops=max"));
+        assert!(!of("8:0 rbps=500") && !of("8:0 riops=9") && !of("8:16 rbps=2000"));
+        assert!(is_too_slow(above) && !is_too_slow("8:0 rbps=9000000 riops=max"));
     }
 
     #[test]
     fn a_cap_needs_a_twin_that_read_more() {
         let windows = |mib: f64| vec![Window { seconds: 0.5, grew: vec![mib * MIB / 2.0] }; 4];
-        let verdict = |read, free| judge("8:0", 2.0 * MIB, &windows(read), &windows(free)).verdict;
-        assert_eq!(verdict(2.0, 300.0), Verdict::Enforced);
-        assert_eq!(verdict(300.0, 300.0), Verdict::NotEnforced);
+        let verdict =
+            |read, free| judge("8:0", Kind::Bytes, &windows(read), &windows(free)).verdict;
+        assert_eq!(verdict(2.0, 8.0), Verdict::Enforced);
+        assert_eq!(verdict(8.0, 8.0), Verdict::NotEnforced);
         assert_eq!(verdict(1.0, 1.0), Verdict::NotProvable);
     }
 }

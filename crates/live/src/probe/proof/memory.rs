@@ -29,16 +29,27 @@ pub(super) fn max(beside: &Beside<'_>, amount: f64) -> Result<Proof, Error> {
         return Ok(Proof::not_provable("the twin without the limit was killed, too"));
     }
     beside.write(COPY, files[0], &size.to_string())?;
-    let swap = if beside.is_v2() { "0".to_owned() } else { size.to_string() };
-    beside.write_if_there(COPY, files[1], &swap)?;
+    // On v1 this counts memory and swap. With less it would be met before the limit that is tried.
+    let swap = if beside.is_v2() { 0 } else { size + BEYOND / 2 };
+    beside.write_if_there(COPY, files[1], &swap.to_string())?;
     let touched = touch(beside, COPY, ask)?;
-    let peak = beside.read(COPY, files[2]).ok().and_then(|text| text.parse().ok());
-    Ok(judge_max(size, ask, touched.is_none(), peak))
+    let number = |file| beside.read(COPY, file).ok().and_then(|text| text.parse().ok());
+    let peak = number(files[2]);
+    let met = match beside.is_v2() {
+        true => beside.keyed(COPY, "memory.events", "max"),
+        false => number("memory.failcnt").unwrap_or(0),
+    };
+    Ok(judge_max(size, ask, touched.is_none(), peak, met))
 }
 
-fn judge_max(size: u64, ask: u64, is_killed: bool, peak: Option<u64>) -> Proof {
+fn judge_max(size: u64, ask: u64, is_killed: bool, peak: Option<u64>, met: u64) -> Proof {
     let [size_text, ask_text] = [size, ask].map(|bytes| Bytes::new(bytes).to_string());
     let twin = format!("twin without a limit: {ask_text}");
+    // Anybody may kill a probe, and the kernel does so first if all memory runs out.
+    if is_killed && met == 0 {
+        let why = "the probe was killed, and not for the copy's limit";
+        return Proof::not_provable(why).with(twin);
+    }
     if is_killed {
         return Proof::enforced(format!("copy with {size_text}: killed before it had {ask_text}"))
             .with(twin);
@@ -126,11 +137,13 @@ mod tests {
 
     #[test]
     fn killed_or_held_at_the_limit_is_enforced_and_beyond_it_is_not() {
-        let judge = |is_killed, peak| judge_max(16 * MIB, 24 * MIB, is_killed, peak).verdict;
+        let judge = |is_killed, peak| judge_max(16 * MIB, 24 * MIB, is_killed, peak, 1).verdict;
         assert_eq!(judge(true, Some(16 * MIB)), Verdict::Enforced);
         assert_eq!(judge(false, Some(16 * MIB)), Verdict::Enforced);
         assert_eq!(judge(false, Some(24 * MIB)), Verdict::NotEnforced);
         assert_eq!(judge(false, None), Verdict::NotProvable);
+        let by_others = judge_max(16 * MIB, 24 * MIB, true, Some(9 * MIB), 0);
+        assert_eq!(by_others.verdict, Verdict::NotProvable);
     }
 
     #[test]

@@ -1,0 +1,98 @@
+//! Groups whose files alone show that a limit is lost: made-up trees of cgroup2.
+
+use std::fs;
+use std::path::Path;
+
+use assay_sys::kernel::Root;
+use assay_test_support::hosts;
+use tempfile::TempDir;
+
+use super::*;
+
+const POD: &str = "/kubepods/burstable/podu-1";
+const SANDBOX: &str = "1111111111111111111111111111111111111111111111111111111111111111";
+const WEB: &str = "2222222222222222222222222222222222222222222222222222222222222222";
+
+/// Its path, its processes, and its files.
+type Group<'g> = (&'g str, &'g str, &'g [(&'g str, &'g str)]);
+
+/// Groups with their processes and files. Process 7 says that it is in the group that lists it.
+fn tree(groups: &[Group]) -> (TempDir, Root) {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    for (path, processes, files) in groups {
+        put(&format!("cg{path}/cgroup.procs"), processes);
+        for (file, text) in *files {
+            put(&format!("cg{path}/{file}"), text);
+        }
+        if !processes.is_empty() {
+            put("proc/7/cgroup", &format!("0::{path}\n"));
+        }
+    }
+    let root = Root::at(folder.path());
+    (folder, root)
+}
+
+/// `GROUP FILE: REASON` of each limit that is not enforced.
+fn lost(root: &Root, folder: &Path, group: &str) -> Vec<String> {
+    let facts = hosts::host(true);
+    let target = Target::of_group(root, &facts.cgroup, "it", group).unwrap();
+    let program = folder.join("none");
+    let limits = vec![Limit::MemoryMax, Limit::CpuMax];
+    let request = Request::new(root, facts, target, limits, (folder.join("state"), program));
+    let answers = run(&request, root, &mut |_| ()).unwrap().document.answers;
+    let lost = answers.into_iter().filter(|one| one.verdict == Verdict::NotEnforced);
+    lost.map(|one| format!("{} {}: {}", one.group, one.knob, one.reason)).collect()
+}
+
+#[test]
+fn a_container_whose_processes_are_in_the_pod_s_sandbox_is_named_with_their_group() {
+    let [web, sandbox] = [WEB, SANDBOX].map(|id| format!("{POD}/{id}"));
+    let limits = [("memory.max", "1000\n"), ("cpu.max", "66000 100000\n")];
+    let none = [("memory.max", "max\n"), ("cpu.max", "max 100000\n")];
+    let groups = [(POD, "", &none), (&web, "", &limits), (&sandbox, "7\n", &none)];
+    let groups = groups.map(|(path, processes, files)| (path, processes, &files[..]));
+    let (folder, root) = tree(&groups);
+    let nobody = "no process is in the group or below it";
+    let of_pod = format!("{nobody}; those of it are in {sandbox}");
+    let says = ["memory.max", "cpu.max"];
+    assert_eq!(lost(&root, folder.path(), POD), says.map(|file| format!("{web} {file}: {of_pod}")));
+    assert_eq!(
+        lost(&root, folder.path(), &web),
+        says.map(|file| format!("{web} {file}: {nobody}"))
+    );
+}
+
+#[test]
+fn a_pod_that_stayed_tighter_than_its_resized_container_is_named() {
+    let web = format!("{POD}/{WEB}");
+    let groups: [Group; 2] = [
+        (POD, "", &[("memory.max", "1610612736\n"), ("memory.current", "1610000000\n")]),
+        (&web, "7\n", &[("memory.max", "2147483648\n")]),
+    ];
+    let (folder, root) = tree(&groups);
+    let tighter = format!("{web} memory.max: {POD} above it has 1536 MiB, less than its 2 GiB");
+    for group in [POD, &web] {
+        assert_eq!(lost(&root, folder.path(), group).join("\n"), tighter);
+    }
+}
+
+#[test]
+fn a_limit_further_up_counts_where_the_group_itself_has_no_such_file() {
+    let groups: [Group; 2] =
+        [("/a", "", &[("memory.max", "1000\n")]), ("/a/b", "7\n", &[("cpu.max", "max 100000\n")])];
+    let (folder, root) = tree(&groups);
+    let facts = hosts::host(true);
+    let target = Target::of_group(&root, &facts.cgroup, "it", "/a/b").unwrap();
+    let limits = vec![Limit::MemoryMax];
+    let program = folder.path().join("none");
+    let state = folder.path().join("state");
+    let request = Request::new(&root, facts, target, limits, (state, program));
+    let document = run(&request, &root, &mut |_| ()).unwrap().document;
+    assert_eq!(document.answers[0].group, "/a", "{document:?}");
+    assert_eq!(document.answers[0].value.as_deref(), Some("1000"));
+}
