@@ -101,8 +101,8 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
         ..Request::new(&context.root, facts, target, limits, (context.state_dir, program))
     };
     signal::note_interruptions();
-    let finished = assay_live::probe::run(&request, &context.root, &mut |limit| {
-        output::message(&format!("assay: trying {} on a copy", limit.controller()));
+    let finished = assay_live::probe::run(&request, &context.root, &mut |file| {
+        output::message(&format!("assay: trying {file} on a copy"));
     })
     .map_err(Error::host)?;
     if let Some(file) = junit {

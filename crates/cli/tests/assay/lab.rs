@@ -3,6 +3,7 @@
 
 pub(crate) mod fake;
 mod guest;
+mod probed;
 mod shared;
 mod systemd;
 mod watched;

@@ -190,8 +190,8 @@ fn limits_that_are_lost_are_named_with_the_level_that_loses_them() {
 
     limited.set("", MEMORY, "209715200");
     let unit = bench.write("in.service", "[Service]\nMemoryMax=120M\nTasksMax=infinity\n");
-    let told = ["--only", "memory,pids", "--manifest", unit.to_str().unwrap(), "-n", "2"];
-    let document = probe(&bench, &limited.inner(), &told, 1);
+    let more = ["--only", "memory,pids", "--manifest", unit.to_str().unwrap(), "-n", "2"];
+    let document = probe(&bench, &limited.inner(), &more, 1);
     let asked = answer(&document, MEMORY);
     assert_eq!(asked["reason"], "MemoryMax=120M was asked for, and the file says 104857600");
     let tried = answer(&document, PIDS)["measured"].as_array().unwrap().last().unwrap();

@@ -49,14 +49,14 @@ impl Wishes {
         let mut wishes = Vec::new();
         if let Some((manifest, name)) = manifest {
             // A manifest of several groups names them itself.
-            let told = fulfilment(manifest, None, &snapshot);
+            let compared = fulfilment(manifest, None, &snapshot);
             let is_about = |one: &&assay_audit::Fulfilment| one.group.as_deref() == Some(group);
-            let told = match told {
-                Ok(told) if told.fulfilments.iter().any(|one| is_about(&one)) => told,
+            let compared = match compared {
+                Ok(compared) if compared.fulfilments.iter().any(|one| is_about(&one)) => compared,
                 _ => fulfilment(manifest, Some(place), &snapshot)
                     .map_err(|why| Error::usage(format!("--manifest: {why}")))?,
             };
-            for one in told.fulfilments {
+            for one in compared.fulfilments {
                 let Some(group) = one.group else { continue };
                 let of = |row| wish(row, &group, name.to_owned());
                 wishes.extend(one.rows.into_iter().filter_map(of));

@@ -36,6 +36,12 @@ pub(crate) fn claim(
     wishes: &Wishes,
 ) -> Result<Option<Claim>, Error> {
     let Some(knob) = limit.file(place.is_v2) else { return Ok(None) };
+    // Without swap the limit limits nothing.
+    if limit == Limit::SwapMax
+        && root.read("/proc/swaps").is_ok_and(|text| text.lines().count() < 2)
+    {
+        return Ok(None);
+    }
     let path = place.group.join(knob);
     let mut reader = Reader {
         root,

@@ -13,6 +13,8 @@ pub enum Limit {
     MemoryMax,
     /// Memory from which on a group is slowed.
     MemoryHigh,
+    /// The most swap.
+    SwapMax,
     /// The most tasks.
     PidsMax,
     /// CPU time in a period.
@@ -42,9 +44,10 @@ pub struct Cost {
 
 impl Limit {
     /// In the order of a page.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::MemoryMax,
         Self::MemoryHigh,
+        Self::SwapMax,
         Self::PidsMax,
         Self::CpuMax,
         Self::CpuWeight,
@@ -56,7 +59,7 @@ impl Limit {
     #[must_use]
     pub const fn controller(self) -> &'static str {
         match self {
-            Self::MemoryMax | Self::MemoryHigh => "memory",
+            Self::MemoryMax | Self::MemoryHigh | Self::SwapMax => "memory",
             Self::PidsMax => "pids",
             Self::CpuMax | Self::CpuWeight => "cpu",
             Self::CpusetCpus => "cpuset",
@@ -64,14 +67,15 @@ impl Limit {
         }
     }
 
-    /// The file; v1 has nothing like `memory.high`.
+    /// The file; v1 has nothing like `memory.high`, and limits memory and swap together.
     #[must_use]
     pub const fn file(self, is_v2: bool) -> Option<&'static str> {
         Some(match (self, is_v2) {
             (Self::MemoryMax, true) => "memory.max",
             (Self::MemoryMax, false) => "memory.limit_in_bytes",
             (Self::MemoryHigh, true) => "memory.high",
-            (Self::MemoryHigh, false) => return None,
+            (Self::SwapMax, true) => "memory.swap.max",
+            (Self::MemoryHigh | Self::SwapMax, false) => return None,
             (Self::PidsMax, _) => "pids.max",
             (Self::CpuMax, true) => "cpu.max",
             (Self::CpuMax, false) => "cpu.cfs_quota_us",
@@ -88,7 +92,9 @@ impl Limit {
     pub const fn cost(self) -> Cost {
         let none = Cost { seconds: 1.0, cpu_seconds: 0.1, memory_mib: 4, tasks: 2, read_mib: 0 };
         match self {
-            Self::MemoryMax | Self::MemoryHigh => Cost { seconds: 3.0, memory_mib: 56, ..none },
+            Self::MemoryMax | Self::MemoryHigh | Self::SwapMax => {
+                Cost { seconds: 3.0, memory_mib: 56, ..none }
+            }
             Self::PidsMax => Cost { tasks: 26, ..none },
             Self::CpuMax => Cost { seconds: 3.0, cpu_seconds: 1.2, ..none },
             Self::CpuWeight => Cost { seconds: 4.0, cpu_seconds: 4.0, tasks: 4, ..none },
@@ -117,7 +123,7 @@ impl Limit {
                 number(&text).filter(|weight: &f64| *weight != default)
             }
             // PAGE_COUNTER_MAX of mm/page_counter.c: more than any machine has.
-            Self::MemoryMax | Self::MemoryHigh => {
+            Self::MemoryMax | Self::MemoryHigh | Self::SwapMax => {
                 number(&text).filter(|bytes| *bytes < 2_f64.powi(62))
             }
             Self::PidsMax => number(&text),
@@ -128,7 +134,9 @@ impl Limit {
     /// An amount for people.
     pub(crate) fn shown(self, amount: f64) -> String {
         match self {
-            Self::MemoryMax | Self::MemoryHigh => Bytes::new(amount as u64).to_string(),
+            Self::MemoryMax | Self::MemoryHigh | Self::SwapMax => {
+                Bytes::new(amount as u64).to_string()
+            }
             Self::PidsMax => format!("{amount} tasks"),
             Self::CpuMax => format!("{} CPUs", (amount * 1000.0).round() / 1000.0),
             Self::CpuWeight => format!("{amount}"),

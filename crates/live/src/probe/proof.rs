@@ -88,6 +88,7 @@ pub(crate) fn prove(
     match limit {
         Limit::MemoryMax => memory::max(beside, amount),
         Limit::MemoryHigh => memory::high(beside, amount),
+        Limit::SwapMax => memory::swap(beside, amount),
         Limit::PidsMax => pids::max(beside, amount),
         Limit::CpuMax => cpu::max(beside, amount),
         Limit::CpuWeight => cpu::weight(beside, group),

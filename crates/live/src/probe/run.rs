@@ -77,14 +77,14 @@ pub struct Finished {
     pub interrupted: Option<&'static str>,
 }
 
-/// Probes each limit and removes what it made after each. `progress` is called before each proof.
+/// Probes each limit and removes what it made after each. `progress` is called with the file before the first proof of each.
 ///
 /// # Errors
 /// Only if no ledger can be created, before anything is changed.
 pub fn run(
     request: &Request,
     root: &Root,
-    progress: &mut dyn FnMut(Limit),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Finished, Error> {
     let mut ledger = Ledger::begin(&request.state_dir, &format!("probe-{}", request.id))?;
     let patience = if request.facts.is_emulated() { 3.0 } else { 1.0 };
@@ -133,7 +133,7 @@ struct Probing<'p> {
     request: &'p Request,
     workshop: Workshop<'p>,
     not_restored: Vec<Error>,
-    progress: &'p mut dyn FnMut(Limit),
+    progress: &'p mut dyn FnMut(&str),
     answers: Vec<Answer>,
     /// Files of the first target without a limit.
     unlimited: Vec<String>,
@@ -150,7 +150,7 @@ impl Probing<'_> {
         let Some(knob) = limit.file(place.is_v2) else { return };
         let (claim, proof) = match claim(root, limit, target, &place, &self.request.wishes) {
             Ok(None) => {
-                if target.outer.is_none() {
+                if target.outer.is_none() && limit != Limit::SwapMax {
                     self.unlimited.push(knob.to_owned());
                 }
                 return;
@@ -240,18 +240,20 @@ impl Probing<'_> {
         let tries = self.request.repeat.max(1);
         let proofs: Vec<Proof> = (0..tries)
             .take_while(|_| signal::interrupted_by().is_none())
-            .map(|_| self.proof(limit, place, claim))
+            .map(|at| self.proof(limit, place, claim, at == 0))
             .collect();
         Proof::agreed(proofs)
     }
 
-    fn proof(&mut self, limit: Limit, place: &Place, claim: &Claim) -> Proof {
+    fn proof(&mut self, limit: Limit, place: &Place, claim: &Claim, is_first: bool) -> Proof {
         match self.lacks_room(limit, place, &claim.group) {
             Ok(None) => {}
             Ok(Some(lacking)) => return Proof::not_provable(lacking),
             Err(error) => return Proof::not_provable(error.to_string()),
         }
-        (self.progress)(limit);
+        if is_first {
+            (self.progress)(claim.knob);
+        }
         let (result, not_restored) = self
             .workshop
             .beside(&claim.group, |beside| prove(limit, beside, &claim.group, claim.amount));
@@ -272,7 +274,7 @@ impl Probing<'_> {
     ) -> Result<Option<String>, Error> {
         let root = self.workshop.root;
         let (limits, needs): (&[Limit], f64) = match limit {
-            Limit::MemoryMax | Limit::MemoryHigh => {
+            Limit::MemoryMax | Limit::MemoryHigh | Limit::SwapMax => {
                 (&[Limit::MemoryMax, Limit::MemoryHigh], MEMORY)
             }
             Limit::PidsMax => (&[Limit::PidsMax], TASKS),

@@ -6,6 +6,7 @@ use std::path::Path;
 use assay_test_support::{HostSnapshot, is_quick, skip};
 use serde_json::Value;
 
+use super::probed::PROBED;
 use super::shared::{ARGUMENTS, PATIENCE, Visit, tree, visit, why_not};
 use super::systemd::SYSTEMD;
 use super::watched::{BLAME, CONTENDED, WATCH};
@@ -69,7 +70,7 @@ pub(super) fn on_v2(test: &str) -> Option<Visit> {
         ["--disk", "null_blk:iops=2000,depth=32,size=64MiB"],
         ["--swap", "128MiB"],
     ];
-    let script = format!("{ARGUMENTS}{ON_V2}{WATCH}{BLAME}{SYSTEMD}exit 7\n");
+    let script = format!("{ARGUMENTS}{ON_V2}{WATCH}{BLAME}{SYSTEMD}{PROBED}exit 7\n");
     visit("v2", test, "debian-6.12", options.as_flattened(), &script)
 }
 

@@ -73,6 +73,47 @@ fn judge_max(size: u64, ask: u64, is_killed: bool, peak: Option<u64>, met: u64) 
     }
 }
 
+/// Copy and twin ask for more memory than they may have. What the twin lacks is swapped out; the copy is killed.
+pub(super) fn swap(beside: &Beside<'_>, amount: f64) -> Result<Proof, Error> {
+    let (ask, swap) = (MOST + BEYOND, (amount as u64).min(BEYOND / 2));
+    for group in [COPY, TWIN] {
+        beside.write(group, "memory.max", &MOST.to_string())?;
+    }
+    let twin = touch(beside, TWIN, ask)?;
+    beside.write(COPY, "memory.swap.max", &swap.to_string())?;
+    let copy = touch(beside, COPY, ask)?;
+    let met = beside.keyed(COPY, "memory.events", "max");
+    Ok(judge_swap(swap, ask, copy, twin, met))
+}
+
+fn judge_swap(
+    swap: u64,
+    ask: u64,
+    copy: Option<Touched>,
+    twin: Option<Touched>,
+    met: u64,
+) -> Proof {
+    let [swap, size, all] = [swap, MOST, ask].map(|bytes| Bytes::new(bytes).to_string());
+    let has_all = |touched: Option<Touched>| touched.is_some_and(|one| one.bytes >= ask);
+    if !has_all(twin) {
+        return Proof::not_provable(format!(
+            "a twin without the limit was not swapped out to {all}"
+        ));
+    }
+    let seen = format!("copy with {size} and {swap} of swap: killed before it had {all}");
+    let twin = format!("twin with {size} and any swap: {all}");
+    match copy {
+        None if met > 0 => Proof::enforced(seen).with(twin),
+        Some(_) if has_all(copy) => {
+            Proof::not_enforced(format!("a copy with {size} and {swap} of swap had {all}"))
+                .with(twin)
+        }
+        _ => {
+            Proof::not_provable("the copy was neither killed for its limit nor had all").with(twin)
+        }
+    }
+}
+
 /// The copy asks for more than it may have at ease: it is slowed.
 pub(super) fn high(beside: &Beside<'_>, amount: f64) -> Result<Proof, Error> {
     let Some(size) = size(amount) else { return Ok(too_small(amount)) };
@@ -144,6 +185,19 @@ mod tests {
         assert_eq!(judge(false, None), Verdict::NotProvable);
         let by_others = judge_max(16 * MIB, 24 * MIB, true, Some(9 * MIB), 0);
         assert_eq!(by_others.verdict, Verdict::NotProvable);
+    }
+
+    #[test]
+    fn swap_is_limited_if_the_twin_has_all_and_the_copy_is_killed() {
+        let all = Some(Touched { bytes: 24 * MIB, ns: 1 });
+        let some = Some(Touched { bytes: 17 * MIB, ns: 1 });
+        let judge = |copy, twin, met| judge_swap(0, 24 * MIB, copy, twin, met).verdict;
+        assert_eq!(judge(None, all, 1), Verdict::Enforced);
+        assert_eq!(judge(all, all, 1), Verdict::NotEnforced);
+        assert_eq!(judge(some, all, 1), Verdict::NotProvable);
+        assert_eq!(judge(None, all, 0), Verdict::NotProvable);
+        assert_eq!(judge(None, None, 1), Verdict::NotProvable);
+        assert_eq!(judge(None, some, 1), Verdict::NotProvable);
     }
 
     #[test]

@@ -1,0 +1,65 @@
+//! `assay probe` on cgroup v2: units of a real systemd, as it made them, and after somebody else changed their groups.
+
+use assay_test_support::skip;
+use serde_json::Value;
+
+use super::guest::on_v2;
+
+/// Parts of a guest's script after those of systemd, which runs as the first process of a namespace.
+pub(super) const PROBED: &str = r#"
+if [ -x /lib/systemd/systemd ]; then
+    groups=/sys/fs/cgroup
+    probe() { nsenter --target "$(pgrep -o -x systemd)" --pid --mount "$assay" probe -o json --unit "$@"; }
+    echo +io >$groups/cgroup.subtree_control; echo +io >$groups/db.slice/cgroup.subtree_control
+    echo "$(cat "/sys/block/${ASSAY_LAB_DISK_3##*/}/dev") riops=500" >$groups/db.slice/cache.service/io.max
+    echo 8M >$groups/db.slice/cache.service/memory.swap.max
+    part probe-memory probe cache.service --only memory,pids,io
+    part probe-cpu probe batch.service --only cpu
+    echo max >$groups/web.slice/batch.service/cpu.max
+    part probe-taken probe batch.service --only cpu
+    echo 48M >$groups/db.slice/memory.max; echo -pids >$groups/db.slice/cgroup.subtree_control
+    part probe-lost probe cache.service --only memory,pids
+    part probe-left find $groups -name 'assay-probe*'
+fi
+"#;
+
+/// `FILE VERDICT` of each limit.
+fn verdicts(document: &Value) -> Vec<String> {
+    let answers = document["answers"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    answers.map(|one| format!("{} {}", text(&one["knob"]), text(&one["verdict"]))).collect()
+}
+
+#[test]
+fn limits_of_units_act_on_v2_and_what_somebody_else_took_away_is_named() {
+    let test = "probes on v2";
+    let Some(guest) = on_v2(test) else { return };
+    if !guest.parts.contains_key("probe-memory") {
+        return skip(test, "no systemd on this host, whose programs the guest has");
+    }
+    let document = |part: &str, code: i32| {
+        let part = guest.part(part);
+        assert_eq!(part.code, code, "{part:?}");
+        part.json()
+    };
+    let memory = document("probe-memory", 0);
+    let files = ["memory.max", "memory.high", "memory.swap.max", "pids.max", "io.max"];
+    assert_eq!(verdicts(&memory), files.map(|file| format!("{file} enforced")), "{memory:#}");
+    let asked = &memory["answers"][0]["asked"];
+    assert_eq!(asked["value"], "MemoryMax=96M", "{memory:#}");
+    // Beside another guest a twin may have no more CPU time than the quota.
+    let cpu = document("probe-cpu", 0);
+    assert_eq!(verdicts(&cpu).len(), 1, "{cpu:#}");
+
+    let taken = &document("probe-taken", 1)["answers"][0];
+    assert_eq!(
+        taken["reason"], "CPUQuota=30% was asked for, and the file says max 100000",
+        "{taken:#}"
+    );
+    let lost = document("probe-lost", 1);
+    let reason = |at: usize| lost["answers"][at]["reason"].as_str().unwrap_or_default();
+    assert_eq!(reason(0), "/db.slice above it has 48 MiB, less than its 96 MiB", "{lost:#}");
+    let says = "TasksMax=90 was asked for, and the group has no pids.max: ";
+    assert!(reason(3).starts_with(says), "{lost:#}");
+    assert_eq!(guest.part("probe-left").text, "");
+}
