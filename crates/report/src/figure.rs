@@ -20,11 +20,12 @@ mod waiting;
 
 use std::collections::BTreeMap;
 
+use assay_record::terms::Measure;
 use assay_sys::escape::page::Figure;
 use serde_json::{Value, json};
 
-use crate::measure_style;
 use crate::trial::Trial;
+use crate::{measure_style, wording};
 
 pub(crate) use classes::classes;
 pub(crate) use levels::levels;
@@ -64,13 +65,38 @@ pub fn drawn(
     Drawing { part: "", title, reading, wide: true, spec }.figure(id, false)
 }
 
-/// The figures of each group's results.
-pub(crate) fn outcome(trial: &Trial<'_>) -> Vec<Figure> {
-    let shown = measure_style::shown(trial);
+/// The measure of the promise that decides the trial, if its groups are drawn.
+fn decisive(trial: &Trial<'_>) -> Option<Measure> {
+    let promise = wording::decisive(trial.judgement?)?;
+    Measure::parse(&promise.measure).filter(|_| !promise.groups.is_empty())
+}
+
+/// The groups against the promise that decides the trial.
+pub(crate) fn picture(trial: &Trial<'_>) -> Option<Figure> {
+    let drawing = bars::bars(trial, decisive(trial)?);
+    let drawing = Drawing { title: format!("{}, against the promise", drawing.title), ..drawing };
+    assign_ids(trial, vec![drawing], trial.is_void()).pop()
+}
+
+/// The same measure over time, and on a disk the latencies.
+pub(crate) fn over_time(trial: &Trial<'_>) -> Vec<Figure> {
+    let Some(measure) = decisive(trial) else { return Vec::new() };
+    let mut drawings = vec![over_time::over_time(trial, measure)];
+    if !trial.record.disks.is_empty() {
+        drawings.push(latency::latency(trial));
+    }
+    assign_ids(trial, drawings, trial.is_void())
+}
+
+/// The figures of each group's results that are not shown above.
+pub(crate) fn more(trial: &Trial<'_>) -> Vec<Figure> {
+    let above = decisive(trial);
+    let shown = measure_style::shown(trial).into_iter().filter(|measure| above != Some(*measure));
+    let shown: Vec<Measure> = shown.collect();
     let mut drawings: Vec<Drawing> =
         shown.iter().map(|measure| bars::bars(trial, *measure)).collect();
     drawings.extend(shown.iter().map(|measure| over_time::over_time(trial, *measure)));
-    if !trial.record.disks.is_empty() {
+    if above.is_none() && !trial.record.disks.is_empty() {
         drawings.push(latency::latency(trial));
     }
     drawings.extend(curves::curves(trial));

@@ -56,10 +56,7 @@ fn page(judgement: &FleetJudgement) -> Page {
         kicker: vec!["assay fleet".to_owned(), study.clone(), started_at.clone()],
         heading: title.clone(),
         question: judgement.question.clone(),
-        verdict: Some(Verdict {
-            tag: wording::tag(*verdict),
-            meaning: wording::sentence(&judgement.reason),
-        }),
+        verdict: Some(Verdict::new(wording::tag(*verdict), wording::sentence(&judgement.reason))),
         head: Parts::default(),
         sections,
     }

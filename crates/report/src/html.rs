@@ -4,7 +4,9 @@ mod code;
 
 use assay_sys::escape::html as escaped;
 use assay_sys::escape::json_in_html;
-use assay_sys::escape::page::{Cell, Column, Figure, Page, Part, Parts, Section, Table, Tag};
+use assay_sys::escape::page::{
+    Cell, Column, Figure, Page, Part, Parts, Section, Table, Tag, Verdict,
+};
 
 use crate::wording::capitalised;
 use code::TEXT;
@@ -29,16 +31,7 @@ pub(crate) fn document(page: &Page, code: &Code) -> String {
     if let Some(question) = &page.question {
         html += &format!("<p class=\"question\">{}</p>\n", escaped(question));
     }
-    if let Some(verdict) = &page.verdict {
-        let Tag { tone, mark, word } = &verdict.tag;
-        html += &format!(
-            "<div class=\"verdict {}\">\n<p class=\"big\"><span class=\"mark\" aria-hidden=\"true\">{mark}</span> \
-             {}</p>\n<p class=\"meaning\">{}</p>\n</div>\n",
-            tone.class(),
-            escaped(word),
-            prose(&verdict.meaning)
-        );
-    }
+    html.extend(page.verdict.as_ref().map(answer));
     html += &format!("{}</header>\n<nav aria-label=\"Contents\">\n", parts(&page.head));
     html.extend(page.sections.iter().map(link));
     html += "</nav>\n<main id=\"content\">\n";
@@ -48,6 +41,20 @@ pub(crate) fn document(page: &Page, code: &Code) -> String {
     }
     html.extend(page.sections.iter().map(section));
     html + &format!("{}</main>\n{}</body>\n</html>\n", code.licences(), code.scripts())
+}
+
+/// The verdict, with what explains it and its picture.
+fn answer(Verdict { tag: Tag { tone, mark, word }, meaning, more, picture }: &Verdict) -> String {
+    format!(
+        "<div class=\"answer{}\">\n<div class=\"verdict {}\">\n<p class=\"big\"><span class=\"mark\" \
+         aria-hidden=\"true\">{mark}</span> {}</p>\n<p class=\"meaning\">{}</p>\n{}</div>\n{}</div>\n",
+        if picture.is_some() { " pictured" } else { "" },
+        tone.class(),
+        escaped(word),
+        prose(meaning),
+        parts(more),
+        picture.as_ref().map_or_else(String::new, figure)
+    )
 }
 
 /// Everything before the body; `more` is markup for the head.
@@ -74,14 +81,21 @@ fn link(section: &Section) -> String {
 }
 
 fn section(section: &Section) -> String {
-    let Section { id, heading, tag, parts: of_section, .. } = section;
+    let Section { id, heading, tag, folded, parts: of_section, .. } = section;
     let (id, tag) =
         (escaped(id), tag.as_ref().map_or_else(String::new, |tag| format!(" {}", pill(tag))));
-    format!(
-        "<section id=\"{id}\">\n<h2><a href=\"#{id}\">{}</a>{tag}</h2>\n{}</section>\n",
-        escaped(heading),
-        parts(of_section)
-    )
+    let (heading, inside) = (escaped(heading), parts(of_section));
+    match folded {
+        // A link to what lies in a closed element opens it.
+        Some(line) => format!(
+            "<section class=\"folded\">\n<details><summary><h2>{heading}{tag}</h2> {}</summary>\n<div \
+             id=\"{id}\">\n{inside}</div></details></section>\n",
+            prose(line)
+        ),
+        None => format!(
+            "<section id=\"{id}\">\n<h2><a href=\"#{id}\">{heading}</a>{tag}</h2>\n{inside}</section>\n"
+        ),
+    }
 }
 
 /// A verdict in its colour.
@@ -112,18 +126,12 @@ fn part(part: &Part) -> String {
         }
         Part::Facts(facts) => {
             let row = |(name, value): &(String, String)| {
-                format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), escaped(value))
+                format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), prose(value))
             };
             format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(row).collect::<String>())
         }
         Part::Table(one) => table(one),
-        Part::Figures(figures) if figures.is_empty() => String::new(),
-        Part::Figures(figures) => {
-            format!(
-                "<div class=\"figures\">\n{}</div>\n",
-                figures.iter().map(figure).collect::<String>()
-            )
-        }
+        Part::Figures(all) => figures(all),
         Part::Code(text) => format!("<pre><code>{}</code></pre>\n", escaped(text)),
         Part::Heading(id, text) if id.is_empty() => format!("<h3>{}</h3>\n", prose(text)),
         Part::Heading(id, text) => {
@@ -144,39 +152,64 @@ fn part(part: &Part) -> String {
     }
 }
 
-fn class(column: &Column) -> &'static str {
-    match (column.is_number, column.is_prose) {
-        (true, _) => " class=\"n\"",
-        (_, true) => " class=\"prose\"",
+/// Figures side by side; those that cannot be drawn are only named.
+fn figures(all: &[Figure]) -> String {
+    let drawn: String = all.iter().filter(|one| one.spec.is_ok()).map(figure).collect();
+    let reason = |one: &Figure| Some(format!("{} ({})", one.title, one.spec.as_ref().err()?));
+    let missing: Vec<String> = all.iter().filter_map(reason).collect();
+    let mut html = String::new();
+    if !drawn.is_empty() {
+        html += &format!("<div class=\"figures\">\n{drawn}</div>\n");
+    }
+    if !missing.is_empty() {
+        html += &format!("<p class=\"aside\">Not drawn: {}.</p>\n", prose(&missing.join("; ")));
+    }
+    html
+}
+
+fn class(column: &Column, cell: &Cell) -> &'static str {
+    match (column.is_number, column.is_prose, cell) {
+        (true, ..) => " class=\"n\"",
+        (_, true, _) => " class=\"prose\"",
+        (.., Cell::Word(_)) => " class=\"said\"",
         _ => "",
     }
+}
+
+fn heading(column: &Column) -> String {
+    let unit = if column.unit.is_empty() { String::new() } else { format!(", {}", column.unit) };
+    let heading = match column.is_name {
+        true => column.heading.clone(),
+        false => capitalised(&column.heading),
+    };
+    format!("{heading}{unit}").trim_start_matches(", ").to_owned()
 }
 
 pub(crate) fn table(table: &Table) -> String {
     let caption =
         table.caption.as_deref().map(|text| format!("<caption>{}</caption>\n", prose(text)));
+    // Where columns would not fit, each row becomes a card.
+    let cards = if table.columns.len() > 2 { " class=\"cards\"" } else { "" };
     let mut html =
-        format!("<div class=\"scroll\"><table>\n{}<thead><tr>", caption.unwrap_or_default());
-    for column in &table.columns {
-        let unit =
-            if column.unit.is_empty() { String::new() } else { format!(", {}", column.unit) };
-        let heading = match column.is_name {
-            true => column.heading.clone(),
-            false => capitalised(&column.heading),
-        };
+        format!("<div class=\"scroll\"><table{cards}>\n{}<thead><tr>", caption.unwrap_or_default());
+    let headings: Vec<String> = table.columns.iter().map(heading).collect();
+    for (column, heading) in table.columns.iter().zip(&headings) {
         let class = if column.is_number { " class=\"n\"" } else { "" };
-        html += &format!(
-            "<th{class}>{}</th>",
-            prose(format!("{heading}{unit}").trim_start_matches(", "))
-        );
+        html += &format!("<th{class}>{}</th>", prose(heading));
     }
     html += "</tr></thead>\n<tbody>\n";
     for row in 0..table.rows {
         html += "<tr>";
         for (at, column) in table.columns.iter().enumerate() {
-            let (name, scope) = if at == 0 { ("th", " scope=\"row\"") } else { ("td", "") };
-            html +=
-                &format!("<{name}{scope}{}>{}</{name}>", class(column), cell(&column.cells[row]));
+            let value = &column.cells[row];
+            let (name, scope) = match (at, cards.is_empty()) {
+                (0, _) => ("th", " scope=\"row\"".to_owned()),
+                (_, true) => ("td", String::new()),
+                (_, false) => {
+                    ("td", format!(" data-name=\"{}\"", escaped(&headings[at].replace('`', ""))))
+                }
+            };
+            html += &format!("<{name}{scope}{}>{}</{name}>", class(column, value), cell(value));
         }
         html += "</tr>\n";
         if let Some(why) = table.missing.get(row).and_then(Option::as_deref) {
@@ -204,25 +237,26 @@ fn cell(cell: &Cell) -> String {
 }
 
 fn figure(figure: &Figure) -> String {
-    let Figure { title, reading, wide, spec, .. } = figure;
+    let Figure { title, reading, wide, spec, greyed, .. } = figure;
     let id = escaped(&figure.id);
-    let greyed = figure.greyed && spec.is_ok();
-    let inside = match spec {
-        Ok(spec) => format!(
-            "<div class=\"chart\" role=\"group\" aria-labelledby=\"{id}-title\" aria-describedby=\"{id}-reading\" \
+    let Ok(spec) = spec else { return String::new() };
+    let inside = format!(
+        "<div class=\"chart\" role=\"group\" aria-labelledby=\"{id}-title\" aria-describedby=\"{id}-reading\" \
              data-spec=\"{id}-spec\"></div>\n<figcaption id=\"{id}-reading\">{}</figcaption>\n\
              <script type=\"application/json\" id=\"{id}-spec\">{}</script>\n",
-            escaped(reading),
-            json_in_html(spec)
-        ),
-        Err(why) => format!("<p class=\"note missing\">not available: {}</p>\n", escaped(why)),
-    };
+        escaped(reading),
+        json_in_html(spec)
+    );
     format!(
         "<figure id=\"{id}\" class=\"{}{}\">\n<h4 id=\"{id}-title\"><a href=\"#{id}\">{}</a>{}</h4>\n{inside}</figure>\n",
         if *wide { "wide" } else { "half" },
-        if greyed { " greyed" } else { "" },
+        if *greyed { " greyed" } else { "" },
         escaped(title),
-        if greyed { " <span class=\"pill void\">\u{2205} void, proves nothing</span>" } else { "" },
+        if *greyed {
+            " <span class=\"pill void\">\u{2205} void, proves nothing</span>"
+        } else {
+            ""
+        },
     )
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn axis_title(measure: Measure, suffix: &str, unit: Unit) -> String {
 }
 
 /// `Memory held` within a sentence; `CPU time` is unchanged.
-fn uncapitalised(word: &str) -> String {
+pub(crate) fn uncapitalised(word: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().into_iter();
     match letters.clone().next() {

@@ -1,6 +1,7 @@
 //! The page of a run, and its text for a terminal.
 
 mod across;
+mod answer;
 mod changes;
 pub(crate) mod comparison;
 pub(crate) mod cost;
@@ -19,9 +20,9 @@ use assay_host::facts::Available;
 use assay_judge::verdict::{Judgement, TrialJudgement};
 use assay_record::run_folder::Manifest;
 use assay_sys::escape::page::{
-    Cell, MIN_WIDTH, Page, Paint, Parts, Rows, Section, Tag, Verdict, joined, wrap,
+    Cell, MIN_WIDTH, Page, Paint, Parts, Rows, Section, Tag, joined, wrap,
 };
-use assay_sys::escape::{shell_word, shell_words};
+use assay_sys::escape::shell_words;
 
 use crate::across::{self as promises_across, Across};
 use crate::html::{self, FIGURES};
@@ -46,13 +47,16 @@ pub fn html(
     if !overview.is_empty() {
         sections.push(Section::new("trials", "All trials", |page| page.figures(overview)));
     }
-    sections.extend(across::sections(judgement));
-    sections.extend(trials.iter().map(trial::section));
+    sections.extend(across::sections(judgement, manifest));
+    let is_only = lines(judgement, &trials).len() == 1;
+    sections.extend(trials.iter().map(|trial| trial::section(trial, is_only)));
     sections.extend([
         host::section(&manifest.host),
         cost::section(&trials),
         changes::section(manifest, judgement),
-        Section::new("study", "The study", |page| page.code(manifest.study_text.as_str())).listed("Study"),
+        Section::new("study", "The study", |page| page.code(manifest.study_text.as_str()))
+            .listed("Study")
+            .folded(manifest.study.as_str()),
         again(
             manifest,
             "This page belongs to the run folder, next to the samples and the output of every workload. In that \
@@ -60,12 +64,15 @@ pub fn html(
         ),
     ]);
     let lines: Vec<(Tag, Cell, String)> = lines(judgement, &trials);
-    let table = Rows::new(&lines)
-        .left("verdict", 0, |(tag, ..)| tag.clone())
-        .left("trial", 0, |(_, trial, _)| trial.clone())
-        .prose("why", |(.., why)| why.clone());
     let mut head = head(manifest);
-    head.table(table);
+    if lines.len() > 1 {
+        head.table(
+            Rows::new(&lines)
+                .left("verdict", 0, |(tag, ..)| tag.clone())
+                .left("trial", 0, |(_, trial, _)| trial.clone())
+                .prose("why", |(.., why)| why.clone()),
+        );
+    }
     let kicker =
         vec!["assay report".to_owned(), manifest.study.clone(), manifest.started_at.clone()];
     let page = Page {
@@ -73,7 +80,7 @@ pub fn html(
         kicker,
         heading: manifest.title.clone(),
         question: manifest.question.clone(),
-        verdict: Some(verdict(judgement, &trials, true)),
+        verdict: Some(answer::answer(manifest, judgement, &trials)),
         head,
         sections,
     };
@@ -94,10 +101,10 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
             trial.judgement.and_then(|judged| picture::table(judged, width.max(MIN_WIDTH)));
         picture.into_iter().for_each(|picture| section.parts.table(picture));
     }
-    sections.extend(across::sections(judgement));
+    sections.extend(across::sections(judgement, manifest));
     let page = Page {
         heading: manifest.title.clone(),
-        verdict: Some(verdict(judgement, &trials, false)),
+        verdict: Some(answer::verdict(judgement, &trials)),
         head: head(manifest),
         sections,
         ..Page::default()
@@ -111,7 +118,7 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
 #[must_use]
 pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: bool) -> String {
     let sections =
-        judgement.trials.iter().map(|trial| trial::judged(title, trial, Parts::default()));
+        judgement.trials.iter().map(|trial| trial::judged(title, trial, Parts::default(), None));
     let (width, paint) = (width.max(MIN_WIDTH), Paint { color });
     let mut lines: Vec<String> =
         sections.flat_map(|section| section.lines(width, paint)).skip(1).collect();
@@ -119,15 +126,6 @@ pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: b
         lines.extend(wrap(&format!("  note: {caveat}"), width, "  "));
     }
     joined(&lines)
-}
-
-fn verdict(judgement: &Judgement, trials: &[Trial<'_>], with_tally: bool) -> Verdict {
-    let meaning = wording::meaning(judgement, trials.iter().all(|trial| trial.judgement.is_some()));
-    let meaning = match with_tally && trials.len() > 1 {
-        true => format!("{meaning} {}.", tally(trials)),
-        false => meaning.to_owned(),
-    };
-    Verdict { tag: wording::tag(judgement.verdict), meaning }
 }
 
 /// What to know before any number: that it comes from a guest, or that trials are missing.
@@ -210,12 +208,12 @@ pub(crate) fn again(manifest: &Manifest, about: &str) -> Section {
         ("Workloads ran by", programs(manifest)),
         ("Manifest format", manifest.schema.to_string()),
     ];
-    let section = Section::new("again", "Judge or run it again", |page| {
+    let section = Section::new("again", "Reproduce", |page| {
         page.on_page(|page| {
             page.facts(facts);
             if manifest.recording.is_none() {
                 page.text("The same study with the same seed; if the command names a file, it is the study above:");
-                page.code(command(manifest));
+                page.code(again_command(manifest));
             }
             page.text(about);
             page.text(
@@ -224,7 +222,14 @@ pub(crate) fn again(manifest: &Manifest, about: &str) -> Section {
             );
         });
     });
-    section.listed("Again")
+    section.folded("its command, seed and versions")
+}
+
+/// The command of the run with its seed.
+fn again_command(manifest: &Manifest) -> String {
+    let seed = format!(" --seed {}", manifest.seed);
+    let command = wording::command(manifest, &["--seed"]).map(|command| command + &seed);
+    command.unwrap_or_else(|| shell_words(&manifest.command))
 }
 
 /// The programs of its workloads with their versions, as recorded before the run.
@@ -242,23 +247,4 @@ fn programs(manifest: &Manifest) -> String {
         })
         .collect();
     if programs.is_empty() { "none".to_owned() } else { programs.join(", ") }
-}
-
-/// The shell command that repeats the run: its command line with an explicit seed, and without the
-/// output folder, which is in use.
-fn command(manifest: &Manifest) -> String {
-    let mut words: Vec<String> = Vec::new();
-    let mut rest = manifest.command.iter();
-    while let Some(word) = rest.next() {
-        if word == "--out" {
-            rest.next();
-        } else if !word.starts_with("--out=") {
-            words.push(shell_word(word));
-        }
-    }
-    let names_it = words.iter().any(|word| word == "--seed" || word.starts_with("--seed="));
-    if !names_it && words.get(1).is_some_and(|word| word == "run") {
-        words.extend(["--seed".to_owned(), manifest.seed.to_string()]);
-    }
-    words.join(" ")
 }

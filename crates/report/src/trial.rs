@@ -16,6 +16,8 @@ pub(crate) struct Trial<'a> {
     /// The factors in which it differs from other trials, for narrow columns.
     pub(crate) short: String,
     pub(crate) record: &'a TrialRecord,
+    /// The run it belongs to.
+    pub(crate) run: &'a Manifest,
     /// `None` if the judgement has no entry for these factors.
     pub(crate) judgement: Option<&'a TrialJudgement>,
     /// One entry for each repeat that has samples.
@@ -38,6 +40,7 @@ pub(crate) fn trials<'a>(
                 number: index + 1,
                 short: wording::varying(&record.factors, &all),
                 record,
+                run: manifest,
                 judgement,
                 samples: samples.get(index).map_or(&[], Vec::as_slice),
                 subjects: Subjects::new(record, judgement),
@@ -55,6 +58,7 @@ impl<'a> Trial<'a> {
             number: 1,
             short: manifest.study.clone(),
             record,
+            run: manifest,
             judgement: None,
             samples: samples.first().map_or(&[], Vec::as_slice),
             subjects: Subjects::new(record, None),

@@ -6,8 +6,10 @@ use assay_judge::verdict::wording::levels;
 use assay_judge::verdict::{
     FleetPromise, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
 };
+use assay_record::run_folder::Manifest;
 use assay_record::terms::{Measure, PROGRESS, RelationKind};
 use assay_sys::escape::page::{Tag, Tone};
+use assay_sys::escape::shell_word;
 use serde_json::Value;
 
 pub(crate) use assay_judge::verdict::wording::{count, level};
@@ -153,10 +155,15 @@ fn limit(measure: &str, bound: &str) -> String {
     )
 }
 
+/// The promise that decides the verdict of a trial.
+pub(crate) fn decisive(trial: &TrialJudgement) -> Option<&PromiseJudgement> {
+    let decides = |promise: &&PromiseJudgement| promise.verdict == trial.verdict;
+    trial.promises.iter().find(decides).or(trial.promises.first())
+}
+
 /// The result of a trial in one sentence: the reason of the deciding promise.
 pub(crate) fn trial_reason(trial: &TrialJudgement) -> String {
-    let decisive = trial.promises.iter().find(|promise| promise.verdict == trial.verdict);
-    decisive.or(trial.promises.first()).map_or_else(
+    decisive(trial).map_or_else(
         || "No promise covers this trial alone.".to_owned(),
         |promise| sentence(&promise.reason),
     )
@@ -217,13 +224,17 @@ pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<Str
         .collect();
     spans.sort_by(|a, b| (b.1 - 1.0).abs().total_cmp(&(a.1 - 1.0).abs()));
     let seconds = spans.first()?.2.seconds;
+    let off = |times: f64| {
+        let more = if times < 1.0 { "under" } else { "over" };
+        format!("{} % {more}", number::percent((times - 1.0).abs(), 0))
+    };
     let each: Vec<String> = spans
         .iter()
         .take(most)
         .map(|(name, times, span)| {
             format!(
-                "{name} {} x what was promised (repeat {}, from {})",
-                number::fixed(*times, 2),
+                "{name} {} (repeat {}, from {})",
+                off(*times),
                 span.repeat,
                 number::seconds(span.from_s)
             )
@@ -232,17 +243,13 @@ pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<Str
     Some(format!("worst {}: {}", number::seconds(seconds), each.join(", ")))
 }
 
-/// The window that would decide an undecided promise.
-pub(crate) fn needs(promise: &PromiseJudgement, window_s: f64) -> Option<String> {
-    if promise.needs_repeats.is_some() {
-        return needs_repeats(promise.needs_repeats);
-    }
-    let needs = promise.needs_s?;
-    Some(format!(
-        "To decide it: a window of about {}; this one has {}.",
-        number::seconds(needs),
-        number::seconds(window_s)
-    ))
+/// What would probably decide an undecided promise; documents of older versions know only its window.
+pub(crate) fn needs(promise: &PromiseJudgement, run: Option<&Manifest>) -> Option<String> {
+    let window = || {
+        let needs = number::seconds(promise.needs_s?);
+        Some(format!("A window of about {needs} would probably decide it."))
+    };
+    needs_repeats(promise.needs_repeats, run).or_else(window)
 }
 
 /// Number of groups per verdict: `30 kept, 2 broken`.
@@ -262,10 +269,33 @@ pub(crate) fn names(names: &[&str], shown: usize) -> String {
     format!("{} and {} more", names[..shown].join(", "), names.len() - shown)
 }
 
-/// The same for a number of repeats.
-pub(crate) fn needs_repeats(repeats: Option<usize>) -> Option<String> {
+/// How many repeats would probably decide, and the command that makes them.
+pub(crate) fn needs_repeats(repeats: Option<usize>, run: Option<&Manifest>) -> Option<String> {
     let repeats = repeats?;
-    Some(format!("To decide it: about {repeats} repeats. Raise `repeats` under [design]."))
+    let command = run.and_then(|manifest| command(manifest, &["--repeats", "-n"]));
+    let command =
+        command.map_or_else(String::new, |it| format!(" To run them: `{it} --repeats {repeats}`"));
+    Some(format!("About {repeats} repeats would probably decide it.{command}"))
+}
+
+/// The shell command that starts this study again: the command line of its run without the output folder, which is in
+/// use, and without these options. `None` if it was not `assay run`.
+pub(crate) fn command(manifest: &Manifest, without: &[&str]) -> Option<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut rest = manifest.command.iter();
+    while let Some(word) = rest.next() {
+        let value = without.iter().chain(&["--out"]).find_map(|option| {
+            word.strip_prefix(option).filter(|value| {
+                !option.starts_with("--") || value.is_empty() || value.starts_with('=')
+            })
+        });
+        match value {
+            Some("") => drop(rest.next()),
+            Some(_) => {}
+            None => words.push(shell_word(word)),
+        }
+    }
+    words.get(1).is_some_and(|word| word == "run").then(|| words.join(" "))
 }
 
 #[cfg(test)]

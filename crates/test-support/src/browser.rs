@@ -21,6 +21,20 @@ pub struct Opened {
 /// Loads a page in a window of this width; `fragment` may be empty. The error is the reason why there is no
 /// browser or why it failed.
 pub fn open(page: &Path, fragment: &str, width: u32) -> Result<Opened, String> {
+    open_in(page, fragment, width, Scheme::Light)
+}
+
+/// The colours that the user prefers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+/// The same for a user who prefers these colours.
+pub fn open_in(page: &Path, fragment: &str, width: u32, scheme: Scheme) -> Result<Opened, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let log = folder.path().join("net.json");
     let (dom, err) = (folder.path().join("dom"), folder.path().join("err"));
@@ -28,7 +42,8 @@ pub fn open(page: &Path, fragment: &str, width: u32) -> Result<Opened, String> {
     let mut command = command(&folder.path().join("profile"))?;
     command
         .args(["--enable-logging=stderr", "--virtual-time-budget=60000", "--dump-dom"])
-        .arg(format!("--window-size={width},2000"))
+        .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(scheme == Scheme::Light)))
+        .arg(format!("--window-size={width},900"))
         .arg(format!("--log-net-log={}", log.display()))
         .arg(format!("file://{}{fragment}", page.display()))
         .stdout(file(&dom)?)

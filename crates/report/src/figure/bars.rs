@@ -18,6 +18,9 @@ use crate::wording;
 /// Up to this many bars have an error label, and up to four times as many a name.
 const LABELLED: usize = 12;
 
+/// Up to this many bars are wide enough for the bounds of their errors.
+const BOUNDED: usize = 6;
+
 /// One bar.
 struct Bar {
     group: String,
@@ -39,7 +42,7 @@ pub(super) fn bars(trial: &Trial<'_>, measure: Measure) -> Drawing {
     let spec = if bars.is_empty() {
         Err(trial.why_missing(measure.source()))
     } else {
-        Ok(spec(trial, measure, &bars))
+        Ok(spec(trial, measure, &bars, judged))
     };
     Drawing {
         part: measure.info().anchors.0,
@@ -60,10 +63,9 @@ enum Basis {
 
 fn reading(measure: Measure, basis: &Basis, thin_lines: &str) -> String {
     match basis {
-        Basis::Judged => format!(
-            "Bars are observed values, heavy ticks promises with their margin as a shaded \
-             band, thin lines {thin_lines}."
-        ),
+        Basis::Judged => {
+            format!("Bars: measured. Ticks: promised. Bands: the margin. Brackets: {thin_lines}.")
+        }
         Basis::Borrowed(other) => format!(
             "No promise on {}: bars are measured, the tick is the share promised for {other} \
              applied to the total, for comparison. Interval: none.",
@@ -75,8 +77,8 @@ fn reading(measure: Measure, basis: &Basis, thin_lines: &str) -> String {
     }
 }
 
-/// What the thin lines of judged bars are.
-const THIN_LINES: &str = "the bounds that decide (docs/judging.md)";
+/// What the brackets of judged bars are.
+const THIN_LINES: &str = "the bounds that decide";
 
 fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
     // Shares are scaled to rates by the total; other relations are already rates.
@@ -154,7 +156,11 @@ fn row(bar: &Bar) -> Value {
     set("margin_low", bar.margin.map(|(low, _)| low));
     set("margin_high", bar.margin.map(|(_, high)| high));
     if let Some(promised) = bar.promised.filter(|promised| *promised > 0.0) {
+        let error = |rate: f64| number::signed_percent(rate / promised - 1.0);
         row["error"] = json!(error_label(bar.rate / promised - 1.0));
+        if let Some((low, high)) = bar.interval.filter(|(_, high)| high.is_finite()) {
+            row["bounds"] = json!(format!("{} to {}", error(low), error(high)));
+        }
     }
     if let Some(verdict) = bar.verdict {
         row["verdict"] = json!(verdict);
@@ -171,12 +177,26 @@ fn error_label(error: f64) -> String {
     }
 }
 
-fn spec(trial: &Trial<'_>, measure: Measure, bars: &[Bar]) -> Value {
+fn spec(
+    trial: &Trial<'_>,
+    measure: Measure,
+    bars: &[Bar],
+    judged: Option<&PromiseJudgement>,
+) -> Value {
     let highest = |bar: &Bar| {
         let others = [bar.promised, bar.interval.map(|i| i.1)];
         others.into_iter().flatten().fold(bar.rate, f64::max)
     };
-    let unit = Unit::for_rate(measure.name(), bars.iter().map(highest).fold(0.0, f64::max));
+    let rate = Unit::for_rate(measure.name(), bars.iter().map(highest).fold(0.0, f64::max));
+    // A promise of shares is drawn as shares.
+    let total: f64 = bars.iter().map(|bar| bar.rate).sum();
+    let (unit, title) = match judged.filter(|promise| wording::is_about_shares(promise)) {
+        Some(promise) => (
+            Unit { label: "%", scale: promise.total_rate.unwrap_or(total) / 100.0, decimals: 2 },
+            format!("share of {}, %", measure_style::uncapitalised(measure.info().title)),
+        ),
+        None => (rate, measure_style::axis_title(measure, "", rate)),
+    };
     let mut spec = base(
         &format!(
             "{} of each group against its promise, trial {}",
@@ -189,7 +209,7 @@ fn spec(trial: &Trial<'_>, measure: Measure, bars: &[Bar]) -> Value {
     spec["data"] = json!({"values": bars.iter().map(row).collect::<Vec<_>>()});
     spec["transform"] = json!(scaled(unit, bars));
     spec["encoding"] = json!({"x": group_axis(trial, bars.len())});
-    spec["layer"] = json!(layers(trial, unit, measure, bars));
+    spec["layer"] = json!(layers(trial, unit, &title, bars));
     spec
 }
 
@@ -218,8 +238,8 @@ fn group_axis(trial: &Trial<'_>, count: usize) -> Value {
             "ticks": false}})
 }
 
-fn layers(trial: &Trial<'_>, unit: Unit, measure: Measure, bars: &[Bar]) -> Vec<Value> {
-    let axis = json!({"title": measure_style::axis_title(measure, "", unit), "tickCount": 5});
+fn layers(trial: &Trial<'_>, unit: Unit, title: &str, bars: &[Bar]) -> Vec<Value> {
+    let axis = json!({"title": title, "tickCount": 5});
     let y = |field: &str| json!({"field": field, "type": "quantitative", "axis": axis, "title": axis["title"]});
     let dense = bars.len() > LABELLED * 4;
     let mut layers = vec![json!({
@@ -240,10 +260,18 @@ fn layers(trial: &Trial<'_>, unit: Unit, measure: Measure, bars: &[Bar]) -> Vec<
         }));
     }
     if bars.iter().any(|bar| bar.interval.is_some()) {
+        // With ends, so that an interval narrower than a tick is seen.
+        let end = |field: &str| {
+            json!({"mark": {"type": "tick", "style": "interval", "thickness": 1.5, "width": {"band": 0.18}},
+                "encoding": {"y": y(field)}})
+        };
         layers.push(json!({
-            "mark": {"type": "rule", "style": "interval", "strokeWidth": if dense { 1.0 } else { 1.5 }},
+            "mark": {"type": "rule", "style": "interval", "strokeWidth": if dense { 1.0 } else { 2.0 }},
             "encoding": {"y": y("low_shown"), "y2": {"field": "high_shown"}},
         }));
+        if !dense {
+            layers.extend(["low_shown", "high_shown"].map(end));
+        }
     }
     if bars.len() <= LABELLED && bars.iter().any(|bar| bar.promised.is_some()) {
         let top = if bars.iter().any(|bar| bar.interval.is_some()) {
@@ -251,11 +279,16 @@ fn layers(trial: &Trial<'_>, unit: Unit, measure: Measure, bars: &[Bar]) -> Vec<
         } else {
             "max(datum.rate_shown, datum.promised_shown)"
         };
-        layers.push(json!({
-            "transform": [{"calculate": top, "as": "top_shown"}],
-            "mark": {"type": "text", "style": "error", "dy": -8, "fontSize": 11},
-            "encoding": {"y": y("top_shown"), "text": {"field": "error"}},
-        }));
+        let label = |field: &str, dy: i32| {
+            json!({
+                "transform": [{"calculate": top, "as": "top_shown"}],
+                "mark": {"type": "text", "style": "error", "dy": dy, "fontSize": 11},
+                "encoding": {"y": y("top_shown"), "text": {"field": field}},
+            })
+        };
+        let with_bounds = bars.len() <= BOUNDED && bars.iter().any(|bar| bar.interval.is_some());
+        layers.push(label("error", if with_bounds { -21 } else { -8 }));
+        layers.extend(with_bounds.then(|| label("bounds", -8)));
     }
     layers
 }

@@ -25,7 +25,7 @@ pub(super) fn latency(trial: &Trial<'_>) -> Drawing {
         reading: "Percentiles as the workloads measured them over their whole run, the median of \
                   the repeats. Logarithmic axis."
             .to_owned(),
-        wide: true,
+        wide: false,
         spec,
     }
 }

@@ -18,6 +18,9 @@ use crate::trial::Trial;
 /// Maximum points of one figure, all curves and repeats together.
 const POINTS_OF_FIGURE: usize = 6_000;
 
+/// So many letters of a name are shown at the end of a curve.
+const LONGEST: usize = 16;
+
 /// One point of a figure over time.
 #[derive(Debug, Clone, PartialEq)]
 struct Point {
@@ -38,25 +41,35 @@ struct Point {
 /// Curves of one measure.
 pub(super) fn over_time(trial: &Trial<'_>, measure: Measure) -> Drawing {
     let points = rates(trial, measure);
-    let reading = if trial.subjects.aggregated() {
-        "One curve for each weight: the mean over its groups, with the middle 80 % of the groups \
-         shaded. The grey part at the beginning is warm-up and not judged."
-    } else {
-        "One curve for each group. The grey part at the beginning is warm-up and not judged."
-    };
+    let mut reading = match trial.subjects.aggregated() {
+        true => {
+            "One curve for each weight: the mean over its groups, with the middle 80 % of the groups \
+             shaded."
+        }
+        false => "One curve for each group.",
+    }
+    .to_owned();
+    if trial.record.repeats.iter().any(|repeat| trial.lead_s(repeat) >= 0.05) {
+        reading.push_str(" The grey part at the beginning is warm-up and not judged.");
+    }
     let highest = points.iter().map(|point| point.value).fold(0.0, f64::max);
     let unit = Unit::for_rate(measure.name(), highest);
     let description =
         format!("{} of each group over time, trial {}", measure.info().title, trial.number);
-    let spec = base(&description, 260, steps(&trial.subjects));
+    let mut spec = base(&description, 240, steps(&trial.subjects));
+    let ends = ends(&points, highest);
+    let longest = ends.iter().map(|(point, _)| point.series.chars().count()).max().unwrap_or(0);
+    spec["padding"] =
+        json!({"left": 5, "top": 5, "bottom": 5, "right": 12 + 7 * longest.min(LONGEST)});
     let rows = rows(&points, trial.subjects.aggregated());
-    let spec = rows
-        .into_spec(trial, measure.source(), spec, |repeats| layers(trial, measure, unit, repeats));
+    let spec = rows.into_spec(trial, measure.source(), spec, |repeats| {
+        layers(trial, measure, unit, repeats, &ends)
+    });
     Drawing {
         part: measure.info().anchors.1,
         title: format!("{} over time", measure.info().title),
-        reading: reading.to_owned(),
-        wide: false,
+        reading,
+        wide: trial.record.disks.is_empty(),
         spec,
     }
 }
@@ -130,6 +143,35 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * part).round() as usize]
 }
 
+/// The last point of each curve, and where its name stands: apart from the others, `highest` being the top.
+fn ends(points: &[Point], highest: f64) -> Vec<(Point, f64)> {
+    const APART: f64 = 0.06;
+    let mut last: BTreeMap<(usize, &str), &Point> = BTreeMap::new();
+    for point in points {
+        last.insert((point.repeat, &point.series), point);
+    }
+    let mut ends: Vec<&Point> = last.into_values().collect();
+    ends.sort_by(|a, b| a.repeat.cmp(&b.repeat).then(a.value.total_cmp(&b.value)));
+    let mut placed = Vec::new();
+    for repeat in ends.chunk_by(|a, b| a.repeat == b.repeat) {
+        let mut free = 0.0;
+        let up = repeat.iter().map(|point| {
+            let at = point.value.max(free);
+            free = at + APART * highest;
+            at
+        });
+        let mut free = highest;
+        let mut down: Vec<(Point, f64)> = Vec::new();
+        for (point, at) in repeat.iter().zip(up.collect::<Vec<_>>()).rev() {
+            let at = at.min(free);
+            free = at - APART * highest;
+            down.push(((*point).clone(), at));
+        }
+        placed.extend(down.into_iter().rev());
+    }
+    placed
+}
+
 /// With the spread of the groups where a curve stands for several.
 fn rows(points: &[Point], aggregated: bool) -> Rows {
     const COLUMNS: [Column; 6] = [
@@ -153,7 +195,13 @@ fn rows(points: &[Point], aggregated: bool) -> Rows {
     rows
 }
 
-fn layers(trial: &Trial<'_>, measure: Measure, unit: Unit, repeats: &[usize]) -> Vec<Value> {
+fn layers(
+    trial: &Trial<'_>,
+    measure: Measure,
+    unit: Unit,
+    repeats: &[usize],
+    ends: &[(Point, f64)],
+) -> Vec<Value> {
     let aggregated = trial.subjects.aggregated();
     let mut transform = match only_chosen(repeats) {
         Value::Array(steps) => steps,
@@ -166,6 +214,8 @@ fn layers(trial: &Trial<'_>, measure: Measure, unit: Unit, repeats: &[usize]) ->
     let title =
         measure_style::axis_title(measure, if aggregated { " of a group" } else { "" }, unit);
     let y = |field: &str| json!({"field": field, "type": "quantitative", "title": title, "axis": {"tickCount": 5}});
+    let mut colour = colour_by_weight(trial);
+    colour["legend"] = Value::Null;
     let mut layers = vec![warm_up(trial, measure.source(), repeats)];
     layers.extend(phases(trial, repeats));
     if aggregated {
@@ -173,7 +223,7 @@ fn layers(trial: &Trial<'_>, measure: Measure, unit: Unit, repeats: &[usize]) ->
             "transform": transform,
             "mark": {"type": "area", "opacity": 0.22},
             "encoding": {"x": seconds(), "y": y("low_shown"), "y2": {"field": "high_shown"},
-                "color": colour_by_weight(trial)},
+                "color": colour},
         }));
     }
     layers.push(json!({
@@ -183,7 +233,7 @@ fn layers(trial: &Trial<'_>, measure: Measure, unit: Unit, repeats: &[usize]) ->
             "x": seconds(),
             "y": y("rate_shown"),
             "detail": {"field": "group", "type": "nominal"},
-            "color": colour_by_weight(trial),
+            "color": colour,
             "tooltip": [
                 {"field": "group", "title": if aggregated { "weight" } else { "group" }},
                 {"field": "seconds", "type": "quantitative", "format": ".1f", "title": "seconds"},
@@ -191,6 +241,16 @@ fn layers(trial: &Trial<'_>, measure: Measure, unit: Unit, repeats: &[usize]) ->
                     "format": format!(".{}f", unit.decimals), "title": unit.label},
             ],
         },
+    }));
+    let names = ends.iter().map(|(point, at)| {
+        json!({"repeat": point.repeat, "group": point.series, "rate_shown": at / unit.scale})
+    });
+    layers.push(json!({
+        "data": {"values": names.collect::<Vec<_>>()},
+        "transform": only_chosen(repeats),
+        "mark": {"type": "text", "style": "error", "align": "left", "dx": 6, "fontSize": 11,
+            "limit": 7 * LONGEST},
+        "encoding": {"x": {"value": "width"}, "y": y("rate_shown"), "text": {"field": "group"}},
     }));
     layers
 }

@@ -38,6 +38,7 @@ pub(super) struct Curves {
 pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
     let mut rows = Rows::new(&[("seconds", "number"), ("what", "string"), ("value", "number")]);
     let mut drawn: Vec<&str> = Vec::new();
+    let mut is_zero = true;
     for (number, repeat, table) in trial.tables(figure.source) {
         for line in figure.lines {
             // These tables have one subject, the host.
@@ -47,6 +48,7 @@ pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
             for (seconds, from, to) in bins.iter() {
                 let value = if line.gauge { mean(&curve, from, to) } else { curve.rate(from, to) };
                 if let Some(value) = value {
+                    is_zero &= value == 0.0;
                     let value = csv_number(value * line.scale);
                     rows.add(number, &format!("{seconds:.2},{},{value}", line.label));
                     drawn.push(line.label);
@@ -73,6 +75,9 @@ pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
         layers.extend(phases(trial, repeats));
         layers
     });
+    // A flat line would be read for nothing.
+    let spec =
+        spec.and_then(|spec| if is_zero { Err("0 throughout".to_owned()) } else { Ok(spec) });
     let mut reading = figure.reading.to_owned();
     if spec.is_ok() && !absent.is_empty() {
         reading.push_str(&format!(" Not available on this kernel: {}.", absent.join(", ")));

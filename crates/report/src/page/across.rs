@@ -1,35 +1,36 @@
 //! Promises across trials, and references.
 
 use assay_judge::verdict::{ComparisonJudgement, Judgement, PairJudgement, ReferenceJudgement};
+use assay_record::run_folder::Manifest;
 use assay_sys::escape::page::{Part, Parts, Rows, Section};
 
 use crate::across::{self, Across};
 use crate::{figure, number, wording};
 
 /// A section for each promise across trials, and one for all references.
-pub(super) fn sections(judgement: &Judgement) -> Vec<Section> {
+pub(super) fn sections(judgement: &Judgement, run: &Manifest) -> Vec<Section> {
     let promises = across::promises(&judgement.comparisons).into_iter();
     let mut sections: Vec<Section> =
-        promises.map(|promise| section(&promise, &judgement.references)).collect();
+        promises.map(|promise| section(&promise, &judgement.references, run)).collect();
     if !judgement.references.is_empty() {
         sections.push(references(&judgement.references));
     }
     sections
 }
 
-fn section(promise: &Across<'_>, references: &[ReferenceJudgement]) -> Section {
+fn section(promise: &Across<'_>, references: &[ReferenceJudgement], run: &Manifest) -> Section {
     let first = &promise.judged[0];
     let worst = wording::worst(promise.judged.iter().map(|one| one.verdict));
     Section::new(across::anchor(promise.number), across::heading(first), |page| {
         page.styled("says", across::sentence(first));
         page.figures(vec![figure::levels(promise, references)]);
-        promise.judged.iter().for_each(|one| judged(one, page));
+        promise.judged.iter().for_each(|one| judged(one, run, page));
     })
     .tagged(wording::tag(worst))
 }
 
 /// The judgement under one combination of the held factors.
-fn judged(one: &ComparisonJudgement, page: &mut Parts) {
+fn judged(one: &ComparisonJudgement, run: &Manifest, page: &mut Parts) {
     let tag = wording::tag(one.verdict);
     let inside = Parts::of(|page| {
         let held = across::held(one);
@@ -64,7 +65,7 @@ fn judged(one: &ComparisonJudgement, page: &mut Parts) {
                 .left("verdict", 0, |pair| wording::tag(pair.verdict)),
         );
     }
-    if let Some(needs) = wording::needs_repeats(one.needs_repeats) {
+    if let Some(needs) = wording::needs_repeats(one.needs_repeats, Some(run)) {
         page.styled("needs", needs);
     }
 }

@@ -7,9 +7,6 @@ use assay_sys::escape::page::{Rows, Section, Tag, Tone};
 
 use crate::number::NONE;
 
-/// So many changes are shown at once.
-const SHOWN: usize = 24;
-
 pub(super) fn section(manifest: &Manifest, judgement: &Judgement) -> Section {
     let changes = &manifest.changes;
     let (class, text) = match judgement.restored.or(manifest.restored) {
@@ -26,31 +23,30 @@ pub(super) fn section(manifest: &Manifest, judgement: &Judgement) -> Section {
         ),
     };
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| NONE.to_owned());
-    let table = Rows::new(changes)
-        .prose("change", |change: &Change| change.what.clone())
-        .left("before", 0, |change| or_none(&change.before))
-        .left("set", 0, |change| or_none(&change.set))
-        .left("afterwards", 0, afterwards);
-    let remaining =
-        changes.iter().filter(|change| change.restored != Available::Value(true)).count();
-    Section::new("changes", "Changed and restored", |page| {
+    let mut table = Rows::new(changes).prose("change", |change: &Change| change.what.clone());
+    if changes.iter().any(|change| change.before.is_some() || change.set.is_some()) {
+        table =
+            table
+                .left("before", 0, |change| or_none(&change.before))
+                .left("set", 0, |change| or_none(&change.set));
+    }
+    let table = table.left("afterwards", 0, afterwards);
+    let restored = |change: &&Change| change.restored == Available::Value(true);
+    let line = match changes.iter().filter(restored).count() {
+        _ if changes.is_empty() => "none".to_owned(),
+        all if all == changes.len() => format!("{all}, all restored"),
+        some => format!("{some} of {} restored", changes.len()),
+    };
+    let is_restored = judgement.restored.or(manifest.restored) == Some(true);
+    let section = Section::new("changes", "Changes", |page| {
         page.styled(class, text);
-        match changes.len() {
-            0 => page.styled("aside", "Nothing was changed on this host."),
-            1..=SHOWN => page.table(table),
-            all => {
-                let left = if remaining > 0 {
-                    format!(", {remaining} not restored")
-                } else {
-                    String::new()
-                };
-                page.fold(format!("All {all} changes{left}"), remaining > 0, |page| {
-                    page.table(table);
-                });
-            }
+        match changes.is_empty() {
+            true => page.styled("aside", "Nothing was changed on this host."),
+            false => page.table(table),
         }
-    })
-    .listed("Changes")
+    });
+    // What is left on the host is not hidden.
+    if is_restored { section.folded(line) } else { section }
 }
 
 fn afterwards(change: &Change) -> Tag {

@@ -45,7 +45,7 @@ fn page(comparison: &RunComparison) -> Page {
     Page {
         title: format!("{}: {heading}", compare_runs::word(*verdict)),
         kicker: vec!["assay compare".to_owned(), margin, design.to_owned()],
-        verdict: Some(Verdict { tag: tag(*verdict), meaning: compare_runs::meaning(comparison) }),
+        verdict: Some(Verdict::new(tag(*verdict), compare_runs::meaning(comparison))),
         head: Parts::of(|page| {
             page.styled("reason", wording::sentence(&comparison.reason));
             let notes = comparison.notes.iter().map(|note| format!("note: {note}"));

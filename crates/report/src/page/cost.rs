@@ -42,7 +42,9 @@ pub(crate) fn section(trials: &[Trial<'_>]) -> Section {
             }
         });
     });
-    section.listed("Cost")
+    section
+        .listed("Cost")
+        .folded(format!("{} ms of CPU time in all", number::fixed(total * 1e3, 0)))
 }
 
 type Row<'r> = (String, usize, &'r RepeatRecord);

@@ -9,8 +9,9 @@ pub(crate) fn section(host: &HostFacts) -> Section {
         page.on_page(|page| {
             page.facts(facts(host));
             page.code(topology_lines(host).join("\n"));
-            if !host.disks.is_empty() {
-                page.table(disks(&host.disks));
+            let disks: Vec<&Disk> = host.disks.iter().filter(|disk| disk.size.get() > 0).collect();
+            if !disks.is_empty() {
+                page.table(rows(&disks));
             }
             if !host.tools.is_empty() {
                 let tools =
@@ -19,7 +20,12 @@ pub(crate) fn section(host: &HostFacts) -> Section {
             }
         });
     });
-    section.listed("Machine")
+    section.listed("Machine").folded(format!(
+        "Linux {}, {} CPUs, {}",
+        host.kernel,
+        host.cpus.online.len(),
+        gibibytes(host.memory.get())
+    ))
 }
 
 fn facts(host: &HostFacts) -> Vec<(&'static str, String)> {
@@ -112,7 +118,7 @@ fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
-fn disks(disks: &[Disk]) -> Rows<'_, Disk> {
+fn rows<'d>(disks: &'d [&'d Disk]) -> Rows<'d, &'d Disk> {
     let missing = |text: Option<&String>, why: &str| {
         text.cloned().unwrap_or_else(|| format!("not available: {why}"))
     };

@@ -43,27 +43,33 @@ pub(super) fn section(trial: &Trial<'_>, page: &mut Parts) {
     }
     notes.sort();
     notes.dedup();
-    page.heading(trial.anchor("knobs"), "Knobs: requested, written, read back");
     if rows.is_empty() {
-        return page.styled("aside", "This trial sets no knob.");
+        return;
     }
+    let differ = rows.iter().filter(|row| row.read.iter().any(|read| !read.same)).count();
+    let summary = match differ {
+        0 => "Knobs: all read back as written".to_owned(),
+        _ => format!("Knobs: {differ} of {} differ from what was written", rows.len()),
+    };
     let read = |row: &Row<'_>, at: usize| match &row.read[at] {
         ReadBack { text, same: true } => Cell::from(format!("`{text}`")),
         ReadBack { text, same: false } => {
             Tag::new(Tone::Bad, "", format!("`{text}` \u{2260} written")).into()
         }
     };
-    page.table(
-        Rows::new(&rows)
-            .left("knob", 0, |row| format!("`{}`", row.knob.knob))
-            .right("requested", 0, |row| row.knob.asked.clone())
-            .left("file", 0, |row| format!("`{}`", row.knob.file))
-            .right("written", 0, |row| format!("`{}`", row.knob.written))
-            .right("read, start", 0, |row| read(row, 0))
-            .right("read, end", 0, |row| read(row, 1))
-            .prose("groups", |row| wording::names(&row.groups, MAX_SINGLE_GROUPS / 2)),
-    );
-    notes.into_iter().for_each(|note| page.styled("aside", note));
+    page.fold(summary, differ > 0, |page| {
+        page.table(
+            Rows::new(&rows)
+                .left("knob", 0, |row| format!("`{}`", row.knob.knob))
+                .right("requested", 0, |row| row.knob.asked.clone())
+                .left("file", 0, |row| format!("`{}`", row.knob.file))
+                .right("written", 0, |row| format!("`{}`", row.knob.written))
+                .right("read, start", 0, |row| read(row, 0))
+                .right("read, end", 0, |row| read(row, 1))
+                .prose("groups", |row| wording::names(&row.groups, MAX_SINGLE_GROUPS / 2)),
+        );
+        notes.into_iter().for_each(|note| page.styled("aside", note));
+    });
 }
 
 fn notes_of(knob: &KnobRecord) -> impl Iterator<Item = String> {

@@ -3,67 +3,86 @@
 use std::collections::BTreeMap;
 
 use assay_judge::verdict::{Check, PromiseJudgement, TrialJudgement, Verdict};
+use assay_record::run_folder::Manifest;
 use assay_sys::escape::page::{Part, Parts, Rows, Section, Tag, Tone};
 
 use super::{knobs, memory, shares, waiting, workloads};
 use crate::trial::Trial;
 use crate::{figure, number, wording};
 
-/// The section of a page.
-pub(super) fn section(trial: &Trial<'_>) -> Section {
+/// At most so many groups with their worst spans.
+const MAX_SPANS: usize = 4;
+
+/// The section of a page. What passed is folded to a line. `is_only` if the head of the page has its verdict and its
+/// picture.
+pub(super) fn section(trial: &Trial<'_>, is_only: bool) -> Section {
     let promises = trial.judgement.map_or(&[][..], |judged| &judged.promises);
-    let several = promises.len() > 1;
-    let section = Section::new(trial.section(), wording::factors(&trial.record.factors), |page| {
+    let factors = wording::factors(&trial.record.factors);
+    let heading = if is_only { "Result" } else { &factors };
+    let section = Section::new(trial.section(), heading, |page| {
         let class = if trial.is_void() { "note void" } else { "note warning" };
-        warnings(trial).into_iter().for_each(|warning| page.styled(class, warning));
+        warnings(trial, is_only).into_iter().for_each(|warning| page.styled(class, warning));
+        if !is_only || promises.len() > 1 {
+            promises.iter().for_each(|promise| promised(trial, promise, page));
+            page.figures(figure::picture(trial).into_iter().filter(|_| !is_only).collect());
+        }
+        for promise in promises {
+            numbers_and_causes(trial, promise, promises.len() > 1, page);
+        }
         if let Some(judged) = trial.judgement {
-            promises.iter().for_each(|promise| promised(judged, promise, several, page));
-            window(trial, judged, page);
+            window(trial, judged, &factors, page);
         }
-        page.heading(trial.anchor("outcome"), "Results of each group");
-        page.figures(figure::outcome(trial));
-        waiting::section(trial, page);
-        for (index, promise) in promises.iter().enumerate() {
-            numbers_and_causes(trial, promise, several, index + 1, page);
-        }
+        page.figures(figure::over_time(trial));
+        let shown = |page: &mut Parts| waiting::section(trial, page);
+        optional("Where the time went", trial.verdict() != Some(Verdict::Kept), shown, page);
+        let more = |page: &mut Parts| page.figures(figure::more(trial));
+        optional("More measures of each group", promises.is_empty(), more, page);
         checks(trial, page);
         knobs::section(trial, page);
         let has_disk = !trial.record.disks.is_empty();
         let what = if has_disk { "The disk and the CPUs" } else { "The CPUs" };
-        page.heading(trial.anchor("machine"), format!("{what} during the trial"));
-        if has_disk {
-            knobs::queues(trial, page);
-        }
-        page.figures(figure::machine(trial));
-        memory::section(trial, page);
+        let machine = |page: &mut Parts| {
+            if has_disk {
+                knobs::queues(trial, page);
+            }
+            page.figures(figure::machine(trial));
+            memory::section(trial, page);
+        };
+        optional(&format!("{what} during the trial"), false, machine, page);
         workloads::section(trial, page);
     });
-    section.listed(trial.short.clone()).tagged(trial.tag())
+    match is_only {
+        true => section,
+        false => section.listed(trial.short.as_str()).tagged(trial.tag()),
+    }
 }
 
-/// One promise with its numbers.
-fn promised(judged: &TrialJudgement, promise: &PromiseJudgement, several: bool, page: &mut Parts) {
+/// What a page shows when it is asked for, unless there is nothing.
+fn optional(summary: &str, open: bool, fill: impl FnOnce(&mut Parts), page: &mut Parts) {
+    let inside = Parts::of(fill);
+    let is_empty = |part: &Part| matches!(part, Part::Figures(figures) if figures.is_empty());
+    if !inside.0.iter().all(is_empty) {
+        page.0.push(Part::Fold(summary.to_owned(), open, inside));
+    }
+}
+
+/// One promise with its reason.
+fn promised(trial: &Trial<'_>, promise: &PromiseJudgement, page: &mut Parts) {
     let tag = wording::tag(promise.verdict);
     let inside = Parts::of(|page| {
-        page.tagged("says", wording::promise(promise), several.then(|| tag.clone()));
+        page.tagged("says", wording::promise(promise), Some(tag.clone()));
         page.styled("reason", wording::sentence(&promise.reason));
-        wording::needs(promise, judged.window_s)
+        wording::needs(promise, Some(trial.run))
             .into_iter()
             .for_each(|needs| page.styled("needs", needs));
-        let numbers = [
-            ("Worst error", wording::worst_error(promise)),
-            ("Total", wording::total_rate(promise)),
-            ("Weighted Jain index", promise.jain.map(|jain| number::fixed(jain, 4))),
-            ("Single spans", wording::worst_spans(promise, promise.groups.len())),
-        ];
-        page.facts(numbers.into_iter().filter_map(|(name, number)| Some((name, number?))));
     });
     page.0.push(Part::Box(tag.tone, inside));
 }
 
 /// The window and the repeats behind the numbers of the trial, and whether memory limits were reached.
-fn window(trial: &Trial<'_>, judged: &TrialJudgement, page: &mut Parts) {
+fn window(trial: &Trial<'_>, judged: &TrialJudgement, factors: &str, page: &mut Parts) {
     page.facts([
+        ("Trial", factors.to_owned()),
         ("Window judged", number::seconds(judged.window_s)),
         ("Repeats", format!("{} of {}", judged.repeats, trial.record.repeats.len())),
         ("Warm-up cut", number::seconds(judged.warm_up_s)),
@@ -74,37 +93,48 @@ fn window(trial: &Trial<'_>, judged: &TrialJudgement, page: &mut Parts) {
     }
 }
 
+/// Causes with their evidence, the groups, and numbers of all of them.
 fn numbers_and_causes(
     trial: &Trial<'_>,
     promise: &PromiseJudgement,
     several: bool,
-    number: usize,
     page: &mut Parts,
 ) {
-    let of = if several { format!(": {}", wording::promise(promise)) } else { String::new() };
-    page.heading(trial.anchor(&format!("shares-{number}")), format!("Shares{of}"));
+    if several {
+        page.heading("", wording::promise(promise));
+    }
+    for cause in &promise.causes {
+        page.text(format!("Cause: {} `{}`", cause.summary, cause.code));
+        page.list(cause.evidence.iter().cloned());
+    }
     shares::all(trial, promise, page);
     if let Some(note) = trial.judgement.and_then(|judged| wording::feasible(judged, promise)) {
         page.styled("reading", wording::sentence(note));
     }
-    if !promise.causes.is_empty() {
-        page.heading(trial.anchor(&format!("causes-{number}")), "Causes");
-    }
-    for cause in &promise.causes {
-        page.text(format!("{} `{}`", cause.summary, cause.code));
-        page.list(cause.evidence.iter().cloned());
-    }
+    let numbers = [
+        (
+            "Errors of all groups",
+            wording::worst_error(promise).map(|worst| format!("up to {worst}")),
+        ),
+        ("Single spans", wording::worst_spans(promise, promise.groups.len().min(MAX_SPANS))),
+        ("Total", wording::total_rate(promise)),
+        ("Weighted Jain index", promise.jain.map(|jain| number::fixed(jain, 4))),
+    ];
+    page.facts(numbers.into_iter().filter_map(|(name, number)| Some((name, number?))));
 }
 
-/// Warnings to read before any number: why it is void, what went wrong.
-fn warnings(trial: &Trial<'_>) -> Vec<String> {
+/// Warnings to read before any number: why it is void, unless the head of the page says it, and what went wrong.
+fn warnings(trial: &Trial<'_>, is_only: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     match trial.judgement {
         // Faults are listed below with their repeats.
         None if trial.record.repeats.iter().any(|repeat| repeat.fault.is_some()) => {}
         None => warnings.push(wording::sentence(&trial.why_not_judged())),
+        Some(_) if trial.is_void() && is_only => {
+            warnings.push("The measurements are shown in grey; they prove nothing.".to_owned());
+        }
         Some(judged) if trial.is_void() => warnings.push(format!(
-            "Void: {} The measurements are shown in grey below; they prove nothing.",
+            "Void: {} The measurements are shown in grey; they prove nothing.",
             wording::trial_reason(judged)
         )),
         Some(_) => {}
@@ -125,26 +155,35 @@ fn faults<'t>(trial: &Trial<'t>) -> impl Iterator<Item = (usize, &'t str, &'t st
 }
 
 fn checks(trial: &Trial<'_>, page: &mut Parts) {
-    page.heading(trial.anchor("checks"), "Validity checks");
     let Some(judged) = trial.judgement else { return page.missing("this trial was not judged") };
     let checks = &judged.validity;
-    let failed = checks.iter().filter(|check| !check.ok).count();
-    if failed > 0 {
-        page.text(format!("{failed} of {} checks failed.", checks.len()));
-    }
-    let holds = |check: &Check| match check.ok {
-        true => Tag::new(Tone::Good, "\u{2713}", "yes"),
-        false => Tag::new(Tone::Bad, "\u{2717}", "no"),
-    };
-    page.table(
-        Rows::new(checks)
-            .left("check", 0, |check| format!("`{}`", check.check))
-            .left("holds", 0, holds)
-            .prose("evidence", |check| check.evidence.clone()),
-    );
-    if !judged.facts.is_empty() {
-        let facts = Rows::new(&judged.facts).left("fact", 0, |fact| format!("`{}`", fact.fact));
-        page.table(facts.prose("evidence", |fact| fact.evidence.clone()));
+    let tags: Vec<Tag> = checks.iter().map(holds).collect();
+    let counted = ["passed", "failed", "not checked"].into_iter().filter_map(|word| {
+        let count = tags.iter().filter(|tag| tag.word == word).count();
+        (count > 0).then(|| format!("{count} {word}"))
+    });
+    let summary = format!("Validity checks: {}", counted.collect::<Vec<_>>().join(", "));
+    let failed = checks.iter().any(|check| !check.ok);
+    page.fold(summary, failed, |page| {
+        page.table(
+            Rows::new(checks)
+                .left("check", 0, |check| format!("`{}`", check.check))
+                .left("result", 0, holds)
+                .prose("evidence", |check| check.evidence.clone()),
+        );
+        if !judged.facts.is_empty() {
+            let facts = Rows::new(&judged.facts).left("fact", 0, |fact| format!("`{}`", fact.fact));
+            page.table(facts.prose("evidence", |fact| fact.evidence.clone()));
+        }
+    });
+}
+
+/// The result of a check in a word. One whose numbers are missing did not fail, and did not pass either.
+fn holds(check: &Check) -> Tag {
+    match (check.ok, check.evidence.starts_with("not available: ")) {
+        (true, true) => Tag::new(Tone::Void, "", "not checked"),
+        (true, false) => Tag::new(Tone::Good, "\u{2713}", "passed"),
+        (false, _) => Tag::new(Tone::Bad, "\u{2717}", "failed"),
     }
 }
 
@@ -156,7 +195,7 @@ pub(super) fn brief(trial: &Trial<'_>) -> Section {
         return Section::new("", factors, |page| page.styled("reason", why)).tagged(trial.tag());
     };
     let metrics = Parts::of(|page| workloads::brief(trial, page));
-    let mut section = judged(&factors, of_trial, metrics);
+    let mut section = judged(&factors, of_trial, metrics, Some(trial.run));
     let page = &mut section.parts;
     waiting::brief(trial, page);
     numastat(trial, page);
@@ -167,14 +206,19 @@ pub(super) fn brief(trial: &Trial<'_>) -> Section {
     section
 }
 
-/// A judgement under a heading, with the metrics of workloads.
-pub(super) fn judged(title: &str, judged: &TrialJudgement, metrics: Parts) -> Section {
+/// A judgement under a heading, with the metrics of workloads, and the run that is made again where it is undecided.
+pub(super) fn judged(
+    title: &str,
+    judged: &TrialJudgement,
+    metrics: Parts,
+    run: Option<&Manifest>,
+) -> Section {
     let tag = match judged.promises.is_empty() {
         true => Tag::new(wording::tone(judged.verdict), "", "no promise for this trial"),
         false => wording::tag(judged.verdict),
     };
     let section = Section::new("", title, |page| {
-        judged.promises.iter().for_each(|promise| promise_lines(judged, promise, page));
+        judged.promises.iter().for_each(|promise| promise_lines(judged, promise, run, page));
         if judged.promises.is_empty() {
             page.text(wording::trial_reason(judged));
         }
@@ -190,7 +234,12 @@ pub(super) fn judged(title: &str, judged: &TrialJudgement, metrics: Parts) -> Se
     section.tagged(tag)
 }
 
-fn promise_lines(judged: &TrialJudgement, promise: &PromiseJudgement, page: &mut Parts) {
+fn promise_lines(
+    judged: &TrialJudgement,
+    promise: &PromiseJudgement,
+    run: Option<&Manifest>,
+    page: &mut Parts,
+) {
     let several = (judged.promises.len() > 1).then(|| wording::tag(promise.verdict));
     page.tagged("", wording::promise(promise), several);
     page.styled("reason", wording::sentence(&promise.reason));
@@ -199,9 +248,7 @@ fn promise_lines(judged: &TrialJudgement, promise: &PromiseJudgement, page: &mut
     }
     shares::brief(promise, page);
     page.styled("needs", numbers(judged, promise));
-    wording::needs(promise, judged.window_s)
-        .into_iter()
-        .for_each(|needs| page.styled("needs", needs));
+    wording::needs(promise, run).into_iter().for_each(|needs| page.styled("needs", needs));
     for cause in &promise.causes {
         page.text(format!("cause {}: {}", cause.code, cause.summary));
         // The evidence of a failed check is the reason of a void promise.
@@ -213,7 +260,7 @@ fn promise_lines(judged: &TrialJudgement, promise: &PromiseJudgement, page: &mut
 /// The numbers of a promise, always with the window and the repeats behind them.
 fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
     let mut parts = Vec::new();
-    parts.extend(wording::worst_error(promise).map(|worst| format!("worst error {worst}")));
+    parts.extend(wording::worst_error(promise).map(|worst| format!("errors up to {worst}")));
     parts.extend(wording::total_rate(promise).map(|total| format!("total {total}")));
     parts.extend(promise.jain.map(|jain| format!("Jain {}", number::fixed(jain, 4))));
     parts.push(format!(

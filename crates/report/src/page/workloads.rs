@@ -8,10 +8,10 @@ use assay_sys::escape::page::{Cell, Parts, Rows, Table, Tag, Tone};
 use crate::number::{self, NONE};
 use crate::subjects::MAX_SINGLE_GROUPS;
 use crate::trial::Trial;
+use crate::wording;
 
 /// All workloads of a trial on a page.
 pub(super) fn section(trial: &Trial<'_>, page: &mut Parts) {
-    page.heading(trial.anchor("workloads"), "Workloads");
     let of_group = |group| workloads_of(trial, group);
     let rows: Vec<Row<'_>> = trial.record.groups.iter().flat_map(of_group).collect();
     let mut changes: Vec<String> = Vec::new();
@@ -20,27 +20,29 @@ pub(super) fn section(trial: &Trial<'_>, page: &mut Parts) {
             changes.push(text.clone());
         }
     }
-    if !changes.is_empty() {
-        page.text("Changes to the job file:");
-        page.list(changes);
-    }
     let failed =
         rows.iter().filter(|row| row.results.iter().any(|(_, one)| one.failure.is_some())).count();
-    if failed > 0 {
-        page.styled("note warning", format!("{failed} of {} workloads failed.", rows.len()));
-    }
-    match rows.len() {
-        0 => page.styled("aside", "This trial has no workloads."),
-        1..=MAX_SINGLE_GROUPS => page.table(table(&rows)),
-        all => {
-            page.fold(format!("All {all} workloads"), failed > 0, |page| page.table(table(&rows)));
+    let summary = match failed {
+        _ if rows.is_empty() => return,
+        0 => wording::count(rows.len(), "workload"),
+        _ => format!("{failed} of {} failed", wording::count(rows.len(), "workload")),
+    };
+    page.fold(summary, failed > 0, |page| {
+        if !changes.is_empty() {
+            page.text("Changes to the job file:");
+            page.list(changes);
         }
-    }
+        page.table(table(&rows));
+    });
     let all = with_metrics(trial);
     let tables = |page: &mut Parts| all.iter().for_each(|one| metrics_of(one, page));
     match all.len() {
-        0..=MAX_SINGLE_GROUPS => tables(page),
-        all => page.fold(format!("Metrics reported by {all} workloads"), false, tables),
+        0 => {}
+        all => page.fold(
+            format!("Metrics reported by {}", wording::count(all, "workload")),
+            all <= MAX_SINGLE_GROUPS,
+            tables,
+        ),
     }
 }
 

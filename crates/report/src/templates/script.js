@@ -5,12 +5,11 @@
   "use strict";
   var dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-  // Ordered by lightness, so that the order of weights survives grey printing and any kind of
-  // colour vision: heavier is darker on paper and brighter on a dark screen.
-  var LIGHT = ["#a9d8cb", "#5fb0bd", "#3d83b6", "#4450a0"];
-  var DARK = ["#3d6f9e", "#3fa3a5", "#8ed08a", "#f2e58b"];
-  // Okabe and Ito's palette without its black and its yellow.
-  var NAMES = ["#0072b2", "#e69f00", "#009e73", "#8a8f98", "#cc79a7", "#d55e00", "#56b4e9"];
+  // The same colours on paper and on a dark screen, with a contrast of 3:1 or more to both (WCAG 1.4.11). Weights are
+  // ordered by lightness, so that their order survives grey printing and any kind of colour vision.
+  var WEIGHTS = ["#2a9d78", "#1f8fae", "#4b74d6", "#8a50cf"];
+  // After Okabe and Ito, without what is too light.
+  var NAMES = ["#0072b2", "#b87f00", "#009e73", "#8a8f98", "#c8699c", "#d55e00", "#8a63d2"];
 
   function channel(colour, at) {
     return parseInt(colour.slice(1 + 2 * at, 3 + 2 * at), 16);
@@ -40,7 +39,7 @@
       background: "transparent",
       font: font,
       view: { stroke: null },
-      range: { ordinal: steps(dark.matches ? DARK : LIGHT, count), category: NAMES },
+      range: { ordinal: steps(WEIGHTS, count), category: NAMES },
       axis: {
         labelColor: soft, titleColor: soft, gridColor: line, domainColor: soft, tickColor: soft,
         labelFontSize: 11.5, titleFontSize: 11.5, titleFontWeight: 500, titlePadding: 8, domain: false, ticks: false, labelPadding: 6
@@ -50,7 +49,7 @@
       bar: { cornerRadiusEnd: 1 },
       style: {
         promise: { color: ink, fill: ink, stroke: paper, strokeWidth: 1 },
-        interval: { color: ink, stroke: ink, opacity: 0.75 },
+        interval: { color: ink, fill: ink, stroke: ink },
         error: { fill: soft, color: soft }
       }
     };
@@ -74,7 +73,9 @@
     var lines = parts(spec).filter(overTime);
     if (!lines.length) { return false; }
     parts(spec).forEach(function (part) {
-      if (typeof part.mark === "object") { part.mark.clip = true; }
+      // Names at the ends of curves stand beside the plot.
+      var beside = part.encoding && part.encoding.x && part.encoding.x.value;
+      if (typeof part.mark === "object" && !beside) { part.mark.clip = true; }
     });
     lines.forEach(function (part) {
       var ends = { domainMin: { expr: "from_s" }, domainMax: { expr: "to_s" } };
@@ -224,6 +225,8 @@
 
   if (window.vega) { window.vega.formats("csv", rows); }
 
+  var CLOSED = "details:not([open])";
+
   function drawAll() { places.forEach(draw); }
 
   // One figure at a time, and the screen is painted in between: the first is visible while the
@@ -236,10 +239,13 @@
   }
 
   function drawNext() {
-    var left = places.filter(function (place) { return !place.dataset.drawn; });
+    var left = places.filter(function (place) { return !place.dataset.drawn && !place.closest(CLOSED); });
     var next = left.find(function (place) { return place.dataset.near; }) || left[0];
     if (next) { draw(next).then(function () { afterPainting(drawNext); }); }
   }
+
+  // What is opened has a width, which a figure needs.
+  document.addEventListener("toggle", function (event) { if (event.target.open) { drawNext(); } }, true);
 
   var started = false;
   function start() { if (!started) { started = true; drawNext(); } }

@@ -21,6 +21,11 @@ pub(crate) fn broken() -> Run {
     run(&[KEPT, broken])
 }
 
+/// One trial, which breaks its promise.
+pub(crate) fn broken_alone() -> Run {
+    run(&[Shape { groups: 8, verdict: Verdict::Broken, collapse: 0.7, mixed: true, ..KEPT }])
+}
+
 /// More repeats are needed.
 pub(crate) fn undecided() -> Run {
     run(&[Shape { verdict: Verdict::Undecided, collapse: 0.05, repeats: 1, ..KEPT }])

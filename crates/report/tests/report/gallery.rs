@@ -11,9 +11,10 @@ type Case = fn() -> fixture::Run;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let all: [(&str, Case); 10] = [
+    let all: [(&str, Case); 11] = [
         ("kept", cases::kept),
         ("broken", cases::broken),
+        ("broken-alone", cases::broken_alone),
         ("undecided", cases::undecided),
         ("void", cases::void),
         ("interrupted", cases::interrupted),

@@ -19,6 +19,8 @@ mod sampling;
 #[cfg(test)]
 mod sar;
 #[cfg(test)]
+mod screens;
+#[cfg(test)]
 mod terminal;
 #[cfg(test)]
 mod tuning;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::cases;
 use crate::fixture::Run;
 
-fn html(run: &Run) -> String {
+pub(crate) fn html(run: &Run) -> String {
     assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
 }
 
@@ -14,6 +14,13 @@ fn written(run: &Run) -> String {
     let html = html(run);
     // The template engine also escapes slashes; undo it for readability.
     html.split("<script data-library").next().unwrap().to_owned()
+}
+
+/// The page without the names of columns that its cells bear for narrow screens.
+pub(crate) fn without_names(page: &str) -> String {
+    let mut parts = page.split(" data-name=\"");
+    let first = parts.next().unwrap().to_owned();
+    first + &parts.map(|part| part.split_once('"').unwrap().1).collect::<String>()
 }
 
 /// Id and content of every spec.
@@ -75,7 +82,7 @@ fn page_loads_no_external_resources() {
 }
 
 #[test]
-fn every_figure_has_a_valid_spec_with_data_or_a_reason() {
+fn every_figure_has_a_valid_spec_with_data() {
     for run in all_cases() {
         let page = written(&run);
         let specs = specs(&page);
@@ -83,13 +90,7 @@ fn every_figure_has_a_valid_spec_with_data_or_a_reason() {
             assert!(rows(spec) > 0, "{id}");
             assert!(page.contains(&format!("data-spec=\"{id}\"")), "{id} has no element");
         }
-        let figures = page.matches("<figure id=").count();
-        let empty: Vec<&str> =
-            page.split("<figure id=").filter(|f| !f.contains("data-spec")).collect();
-        assert_eq!(figures, specs.len() + empty.len() - 1, "the text before the first figure");
-        for figure in &empty[1..] {
-            assert!(figure.contains("not available: "), "{figure}");
-        }
+        assert_eq!(page.matches("<figure id=").count(), specs.len());
     }
 }
 
@@ -102,7 +103,7 @@ fn promise_across_trials_has_section_figure_and_headline() {
     let theirs = spec["layer"].as_array().unwrap().last().unwrap();
     assert_eq!(theirs["data"]["values"][0]["level"], "2.0", "a reference at its level");
     assert!(page.contains("href=\"#comparison-1\""), "a line of the headline links to it");
-    assert!(page.contains("held: threads = 2") && page.contains("about 7 repeats"));
+    assert!(page.contains("held: threads = 2") && page.contains("About 7 repeats"));
     assert!(page.contains("not available: <code>box.bfs</code> failed"));
     assert!(page.contains("2.723e9 TEPS") && page.contains("no comparable number"));
     assert!(!written(&cases::kept()).contains(">References<"));
@@ -240,6 +241,7 @@ fn page_has_the_command_to_repeat_the_run() {
     for version in ["Recorded by", "Kernel", "Workloads ran by"] {
         assert!(page.contains(&format!("<dt>{version}</dt>")), "{version}");
     }
+    run.manifest.seed = 9;
     run.manifest.command = ["assay", "run", "io-weight", "--seed", "9"].map(str::to_owned).into();
     assert!(written(&run).contains("<code>assay run io-weight --seed 9</code>"));
 }
@@ -247,8 +249,8 @@ fn page_has_the_command_to_repeat_the_run() {
 #[test]
 fn void_trial_is_greyed_after_its_reason() {
     let page = written(&cases::void());
-    let reason = page.find("Void: The disk was idle for 62").unwrap();
-    let bars = page.find("half greyed").unwrap();
+    let reason = page.find("The disk was idle for 62").unwrap();
+    let bars = page.find("greyed\"").unwrap();
     assert!(reason < bars);
     assert!(page.contains("void, proves nothing"));
     assert!(!written(&cases::kept()).contains("greyed\""));
@@ -268,7 +270,7 @@ fn interrupted_run_shows_missing_trials_and_unrestored_changes() {
 #[test]
 fn missing_samples_show_the_reason_of_the_host() {
     let page = written(&cases::without_samples());
-    let reason = "not available: this kernel was built without CONFIG_BLK_CGROUP";
+    let reason = "(this kernel was built without CONFIG_BLK_CGROUP)";
     assert_eq!(page.matches(reason).count(), 3, "IOPS bars and both curves");
     assert!(page.contains("no workload of a measured group reported latency"));
     assert!(specs(&page).iter().any(|(id, _)| id == "trial-1-bandwidth-spec"), "bars were judged");

@@ -3,7 +3,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::browser::{figures, opened, recording};
+use crate::browser::{figures, opened, recording, unfolded};
 use crate::{cases, index, tuning};
 
 fn kept() -> String {
@@ -120,7 +120,9 @@ fn injected_code_does_not_run_and_figures_are_still_drawn() {
     for (name, page) in pages() {
         let attacked = page.replacen("<main", &format!("{INJECTED}<main"), 1);
         assert_ne!(attacked, page, "{name}");
-        let Some(opened_page) = opened(&attacked, "injected_code", "", 1400) else { return };
+        let Some(opened_page) = opened(&unfolded(&attacked), "injected_code", "", 1400) else {
+            return;
+        };
         assert!(!opened_page.dom.contains("data-ran="), "{name}: it ran");
         for (id, inside) in figures(&opened_page.dom) {
             assert!(inside.contains("<svg"), "{name}: {id} was not drawn");
@@ -169,7 +171,9 @@ fn names_that_need_csv_quoting_are_drawn_unchanged() {
 
 #[test]
 fn figure_menu_saves_and_opens_no_window() {
-    let Some(opened_page) = opened(&kept(), "the menu of a figure", "", 1400) else { return };
+    let Some(opened_page) = opened(&unfolded(&kept()), "the menu of a figure", "", 1400) else {
+        return;
+    };
     for (id, inside) in figures(&opened_page.dom) {
         for entry in ["Save as SVG", "Save as PNG", "Save as Vega-Lite"] {
             assert_eq!(inside.matches(entry).count(), 1, "{id}: {entry}");

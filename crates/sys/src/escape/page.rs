@@ -36,6 +36,18 @@ pub struct Verdict {
     pub tag: Tag,
     /// In a sentence.
     pub meaning: String,
+    /// What a page shows below it; a terminal does not.
+    pub more: Parts,
+    /// What a page shows beside it.
+    pub picture: Option<Figure>,
+}
+
+impl Verdict {
+    /// A word and a sentence.
+    #[must_use]
+    pub fn new(tag: Tag, meaning: impl Into<String>) -> Self {
+        Self { tag, meaning: meaning.into(), more: Parts::default(), picture: None }
+    }
 }
 
 /// A word with its colour, and a mark for those who see no colours.
@@ -74,6 +86,8 @@ pub struct Section {
     pub listed: Option<String>,
     /// Its verdict.
     pub tag: Option<Tag>,
+    /// What a page shows of it until it is opened; without this a page shows all.
+    pub folded: Option<String>,
     /// What it consists of.
     pub parts: Parts,
 }
@@ -89,13 +103,20 @@ impl Section {
         let heading = heading.into();
         let mut parts = Parts::default();
         fill(&mut parts);
-        Self { id: id.into(), listed: Some(heading.clone()), heading, tag: None, parts }
+        let (id, listed) = (id.into(), Some(heading.clone()));
+        Self { id, listed, heading, tag: None, folded: None, parts }
     }
 
     /// The same with a verdict.
     #[must_use]
     pub fn tagged(self, tag: Tag) -> Self {
         Self { tag: Some(tag), ..self }
+    }
+
+    /// The same, of which a page shows only a line until it is opened.
+    #[must_use]
+    pub fn folded(self, line: impl Into<String>) -> Self {
+        Self { folded: Some(line.into()), ..self }
     }
 
     /// The same with another name in the contents.
