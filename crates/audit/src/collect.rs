@@ -106,7 +106,7 @@ pub fn read_manifest(paths: &[PathBuf]) -> Result<Manifest, Error> {
         texts.push((path.display().to_string(), text));
     }
     manifest(&texts).map_err(|why| {
-        let hint = "expected a Pod, a unit of systemd, a compose file or a KubeletConfiguration";
+        let hint = "expected a Pod, a KubeletConfiguration, a compose file, a unit of systemd or a quadlet";
         Error::usage(format!("cannot use {why}\n  hint: {hint}"))
     })
 }

@@ -48,6 +48,11 @@ impl Asked {
     fn alike(setting: String, controller: &'static str, target: Target) -> Self {
         Self { setting, controller, v2: target.clone(), v1: target }
     }
+
+    /// What is named and not compared, and why.
+    fn not_compared(setting: String, why: impl Into<String>) -> Self {
+        Self::alike(setting, "", Target::Unknown(why.into()))
+    }
 }
 
 /// What should stand in which file.
@@ -57,6 +62,8 @@ enum Target {
     File { name: &'static str, wanted: Wanted, how: String },
     /// The manager has nowhere to write it.
     Nowhere(&'static str),
+    /// The group should be in one of this name.
+    Below(String),
     /// It cannot be told here.
     Unknown(String),
 }
@@ -212,18 +219,31 @@ fn not_looked_at(asked: &Asked, why: &str) -> Row {
 }
 
 fn row(host: &Host, path: &str, asked: &Asked) -> Row {
+    let never = |how: &str| {
+        let found = Some("never written".to_owned());
+        let how = how.to_owned();
+        Row { found, how, standing: Standing::Differs, ..not_looked_at(asked, "") }
+    };
+    match &asked.v2 {
+        Target::Unknown(why) if asked.controller.is_empty() => return not_looked_at(asked, why),
+        Target::Below(name) => return below(path, name, asked),
+        _ => {}
+    }
     let Some(tree) = host.tree_of(asked.controller) else {
-        return not_looked_at(asked, &format!("no hierarchy of {} is mounted", asked.controller));
+        return match host.why_off(asked.controller) {
+            Some(why) => never(&why),
+            None => {
+                let why = format!("no hierarchy of {} is mounted", asked.controller);
+                not_looked_at(asked, &why)
+            }
+        };
     };
     let target = if tree.hierarchy.is_v2 { &asked.v2 } else { &asked.v1 };
     let (name, wanted, how) = match target {
         Target::File { name, wanted, how } => (*name, wanted, how.clone()),
         Target::Unknown(why) => return not_looked_at(asked, why),
-        Target::Nowhere(why) => {
-            let found = Some("never written".to_owned());
-            let how = (*why).to_owned();
-            return Row { found, how, standing: Standing::Differs, ..not_looked_at(asked, "") };
-        }
+        Target::Nowhere(why) => return never(why),
+        Target::Below(name) => return below(path, name, asked),
     };
     let Some(node) = tree.node(path) else {
         let why = format!("{path} is not in the hierarchy {}", tree.hierarchy.name);
@@ -242,6 +262,21 @@ fn row(host: &Host, path: &str, asked: &Asked) -> Row {
         found: Some(reading.value),
         how,
         standing,
+    }
+}
+
+/// Whether a group is in one of a name, `QM.slice` or `/jobs/web`.
+fn below(path: &str, name: &str, asked: &Asked) -> Row {
+    let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+    let is_there = above.ends_with(&format!("/{}", name.trim_matches('/')));
+    let standing = if is_there { Standing::Kept } else { Standing::Differs };
+    let above = if above.is_empty() { "/" } else { above };
+    Row {
+        expected: Some(name.to_owned()),
+        found: Some(above.to_owned()),
+        how: "the group above".to_owned(),
+        standing,
+        ..not_looked_at(asked, "")
     }
 }
 

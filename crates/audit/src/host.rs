@@ -134,6 +134,32 @@ impl<'s> Host<'s> {
         self.trees.iter().find(|tree| tree.serves(controller))
     }
 
+    /// Why no hierarchy serves a controller, where that is certain: nothing that was asked of it is in force.
+    pub(crate) fn why_off(&self, controller: &str) -> Option<String> {
+        if controller.is_empty() || self.tree_of(controller).is_some() {
+            return None;
+        }
+        // `#subsys_name hierarchy num_cgroups enabled`; from 6.14 on only what v1 may have.
+        let name = if controller == "io" { "blkio" } else { controller };
+        let lines = self.file("/proc/cgroups").into_iter().flat_map(str::lines);
+        let mut lines = lines.map(|line| line.split_whitespace().collect::<Vec<&str>>());
+        let line = lines.find(|words| words.first() == Some(&name));
+        let field = |at: usize| line.as_ref().and_then(|words| words.get(at).copied());
+        if field(3) == Some("0") {
+            let option = format!("cgroup_disable={controller}");
+            let asked = self.file("/proc/cmdline").unwrap_or_default().split_whitespace();
+            let by = asked.filter(|word| *word == option).map(|word| format!(", {word}")).next();
+            let by = by.unwrap_or_default();
+            return Some(format!("{controller} is switched off (/proc/cgroups: enabled 0{by})"));
+        }
+        let mut whole =
+            self.trees.iter().filter(|tree| tree.hierarchy.is_v2 && tree.hierarchy.is_whole);
+        let is_elsewhere = field(1).is_some_and(|number| number != "0");
+        let top = whole.next().filter(|_| !is_elsewhere)?.top()?;
+        top.text("cgroup.controllers")?;
+        Some(format!("this kernel offers no {controller} (cgroup.controllers of the root)"))
+    }
+
     /// The same if it is cgroup2.
     pub(crate) fn v2_of(&self, controller: &str) -> Option<&Tree<'s>> {
         self.tree_of(controller).filter(|tree| tree.hierarchy.is_v2)

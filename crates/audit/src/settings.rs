@@ -23,7 +23,7 @@ pub static AMOUNTS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(
 });
 
 /// Files of the host that a snapshot has, and whether their texts are settings: others change by themselves.
-pub const HOST_FILES: [(&str, bool); 19] = [
+pub const HOST_FILES: [(&str, bool); 21] = [
     ("/proc/cgroups", false),
     ("/proc/pressure/cpu", false),
     ("/proc/pressure/io", false),
@@ -37,12 +37,29 @@ pub const HOST_FILES: [(&str, bool); 19] = [
     ("/proc/sys/vm/swappiness", true),
     ("/proc/sys/vm/zone_reclaim_mode", true),
     ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", true),
+    ("/sys/devices/system/cpu/isolated", true),
     ("/sys/kernel/mm/lru_gen/enabled", false),
     ("/sys/kernel/mm/transparent_hugepage/enabled", true),
     ("/sys/kernel/sched_ext/root/ops", true),
     ("/sys/kernel/sched_ext/state", true),
     ("/sys/kernel/sched_ext/switch_all", false),
     ("/sys/module/zswap/parameters/enabled", true),
+    (CPU_STATE, false),
+];
+
+/// Which CPUs the kubelet has given to containers alone.
+pub(crate) const CPU_STATE: &str = "/var/lib/kubelet/cpu_manager_state";
+
+/// Words of /proc/cmdline that decide about groups. No others are kept: they may be secret.
+pub(crate) const OPTIONS: [&str; 8] = [
+    "cgroup_disable=",
+    "cgroup_enable=",
+    "cgroup_no_v1=",
+    "isolcpus=",
+    "nohz_full=",
+    "psi=",
+    "swapaccount=",
+    "systemd.unified_cgroup_hierarchy=",
 ];
 
 /// Those whose texts are settings.

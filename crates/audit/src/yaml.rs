@@ -55,6 +55,21 @@ impl Yaml {
         }
     }
 
+    /// The keys of a mapping and of those that `<<` merges in, each once.
+    pub(crate) fn keys(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = Vec::new();
+        for (key, value) in self.entries() {
+            let more = match key.as_str() {
+                "<<" => [value].into_iter().chain(value.items()).flat_map(Self::keys).collect(),
+                key => vec![key],
+            };
+            all.extend(more);
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// The keys and values of a mapping.
     pub(crate) fn entries(&self) -> &[(String, Self)] {
         match self {

@@ -9,11 +9,15 @@ use assay_sys::kernel::parse::mountinfo::{self, Mount};
 
 use super::read::{present, text, trimmed};
 use crate::running_kernel::SignsBelow;
+use crate::settings::OPTIONS;
 use crate::snapshot::{MAX_FILE, Machine};
 use crate::{HOST_FILES, signs};
 
 /// The memory of the machine.
 const MEMORY: &str = "/proc/meminfo";
+
+/// What it was booted with.
+const CMDLINE: &str = "/proc/cmdline";
 
 /// Its CPUs.
 const CPUS: &str = "/sys/devices/system/cpu/online";
@@ -31,7 +35,7 @@ pub(super) fn read(root: &Root) -> Machine {
     let kernel = trimmed(root, "/proc/sys/kernel/osrelease");
     let shown = signs(kernel.value().map_or("", String::as_str), &SignsBelow::new(root));
     let file = |(path, _): (&str, bool)| Some((path.to_owned(), present(root, path)?));
-    let files = HOST_FILES.into_iter().filter_map(file);
+    let files = HOST_FILES.into_iter().filter_map(file).chain(options(root));
     let cpus = of_lxcfs(&mounts, CPUS).map(Available::NotAvailable);
     Machine {
         name: name(root),
@@ -44,6 +48,14 @@ pub(super) fn read(root: &Root) -> Machine {
         signs: shown,
         user: user(root),
     }
+}
+
+/// What of the kernel's command line decides about groups.
+fn options(root: &Root) -> Option<(String, Available<String>)> {
+    let line = text(root, CMDLINE)?;
+    let is_kept = |word: &&str| OPTIONS.iter().any(|option| word.starts_with(option));
+    let words: Vec<&str> = line.split_whitespace().filter(is_kept).collect();
+    Some((CMDLINE.to_owned(), Available::Value(words.join(" "))))
 }
 
 /// Why a file says nothing of the machine: lxcfs shows containers their own limits in its place.

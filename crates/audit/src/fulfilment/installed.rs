@@ -123,7 +123,7 @@ impl Held<'_, '_> {
                 let found = || (Became::NeverApplied, of_group(sentence));
                 return (!is_of_new_group(asked)).then(found);
             }
-            Target::Unknown(_) => return None,
+            Target::Unknown(_) | Target::Below(_) => return None,
         };
         let row = row(self.host, self.path, asked);
         let (Standing::Differs, Some(node)) = (&row.standing, tree.node(self.path)) else {

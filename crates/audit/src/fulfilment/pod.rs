@@ -4,16 +4,20 @@
 mod config;
 mod resources;
 
+use std::collections::BTreeMap;
+
 use super::subject::{PodName, Subject};
 use super::wanted::Wanted;
 use super::{Asked, Request, Target};
 use crate::conversion::runtime::Formula;
 use crate::conversion::{MIN_SHARES, kubelet};
+use crate::host::Host;
+use crate::settings::CPU_STATE;
 use crate::yaml::Yaml;
 
 pub(super) use config::KubeletConfig;
-use config::Reservation;
-use resources::{CPU, MEMORY, PodResources, Qos, Resources};
+use config::{Reservation, Reserved, SwapBehavior};
+use resources::{CPU, HUGE, MEMORY, PodResources, Qos, Resources, name, others};
 
 /// A pod of a manifest.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ struct Container {
     /// From the status, without the scheme.
     id: Option<String>,
     amounts: Resources,
+    /// What else it asks for.
+    others: Vec<String>,
 }
 
 impl Pod {
@@ -52,13 +58,16 @@ impl Pod {
             format!("of {kind} {name}")
         });
         let mut containers = Vec::new();
-        for container in spec.list("containers") {
+        let goes_on = |one: &&Yaml| one.text("restartPolicy") == Some("Always");
+        let sidecars = spec.list("initContainers").iter().filter(goes_on);
+        for container in spec.list("containers").iter().chain(sidecars) {
             let name = container.text("name").ok_or("a container without a name")?;
             containers.push(Container {
                 name: name.to_owned(),
                 id: id_of(pod, name),
                 amounts: Resources::read(container.get("resources"))
                     .map_err(|why| format!("container {name}: {why}"))?,
+                others: others(container.get("resources")),
             });
         }
         let amounts = PodResources::read(spec)?;
@@ -68,14 +77,15 @@ impl Pod {
 
 /// `containerd://ID` of the status.
 fn id_of(pod: &Yaml, name: &str) -> Option<String> {
-    let all = pod.get("status")?.list("containerStatuses");
-    let own = all.iter().find(|one| one.text("name") == Some(name))?;
+    let status = pod.get("status")?;
+    let all = ["containerStatuses", "initContainerStatuses"].map(|key| status.list(key));
+    let own = all.into_iter().flatten().find(|one| one.text("name") == Some(name))?;
     let id = own.text("containerID")?;
     Some(id.rsplit('/').next()?.to_owned())
 }
 
 /// One request for the pod and one for each of its containers.
-pub(super) fn requests(pod: &Pod, config: Option<&KubeletConfig>) -> Vec<Request> {
+pub(super) fn requests(pod: &Pod, config: Option<&KubeletConfig>, host: &Host) -> Vec<Request> {
     let unknown = (config.is_none() && pod.amounts.qos != Qos::BestEffort).then(|| {
         "memory.min, memory.low and memory.high depend on the kubelet's MemoryQoS: give its configuration \
          by another --manifest"
@@ -87,6 +97,7 @@ pub(super) fn requests(pod: &Pod, config: Option<&KubeletConfig>) -> Vec<Request
         asked: of_pod(&pod.amounts, config),
         not_looked_at: unknown.into_iter().collect(),
     }];
+    let given = given(&pod.name, host);
     let containers = pod.containers.iter().map(|container| Request {
         title: format!("container {} of pod {}", container.name, pod.title),
         subject: Subject::ContainerOf {
@@ -94,7 +105,7 @@ pub(super) fn requests(pod: &Pod, config: Option<&KubeletConfig>) -> Vec<Request
             name: container.name.clone(),
             id: container.id.clone(),
         },
-        asked: of_container(&container.amounts, &pod.amounts, config),
+        asked: of_container(container, &pod.amounts, config, host, &given),
         not_looked_at: Vec::new(),
     });
     requests.extend(containers);
@@ -104,7 +115,10 @@ pub(super) fn requests(pod: &Pod, config: Option<&KubeletConfig>) -> Vec<Request
 fn of_pod(pod: &PodResources, config: Option<&KubeletConfig>) -> Vec<Asked> {
     let is_exclusive = pod.is_exclusive(config);
     let mut asked = divided(&pod.sum, " in all", &[Formula::Linear], is_exclusive, config);
+    asked.extend(huge_pages(&pod.sum.requests, " in all"));
     if let Some(config) = config {
+        let pids = config.pids.map(|number| (number, "podPidsLimit"));
+        asked.extend(pids.map(|(number, key)| tasks(format!("{key}: {number}"), number)));
         asked.extend(protection(&pod.sum, pod.qos, config, " in all"));
         let setting = "MemoryQoS, memory.high".to_owned();
         asked.push(memory(
@@ -118,14 +132,110 @@ fn of_pod(pod: &PodResources, config: Option<&KubeletConfig>) -> Vec<Asked> {
 }
 
 /// The runtime may use either formula for its containers, by its version.
-fn of_container(own: &Resources, pod: &PodResources, config: Option<&KubeletConfig>) -> Vec<Asked> {
+fn of_container(
+    container: &Container,
+    pod: &PodResources,
+    config: Option<&KubeletConfig>,
+    host: &Host,
+    given: &BTreeMap<String, String>,
+) -> Vec<Asked> {
+    let own = &container.amounts;
     let is_exclusive = pod.is_exclusive(config) && own.has_whole_cpus();
-    let mut asked = divided(own, "", &Formula::ALL, is_exclusive, config);
+    let mut asked = Vec::new();
+    if let Some(milli) = own.limits[CPU].filter(|_| is_exclusive) {
+        asked.push(own_cpus(milli, given.get(&container.name)));
+    }
+    asked.extend(divided(own, "", &Formula::ALL, is_exclusive, config));
+    asked.extend(huge_pages(&own.limits, ""));
     if let Some(config) = config {
         asked.extend(protection(own, pod.qos, config, ""));
         asked.push(throttling(own, pod.qos, config));
+        asked.extend(config.swap.map(|behavior| swap(behavior, own, pod.qos, host)));
     }
+    let why = "not compared: it stands in no file of the group";
+    asked.extend(container.others.iter().map(|key| Asked::not_compared(key.clone(), why)));
     asked
+}
+
+/// The CPUs that the CPU manager has given to each container of a pod alone, by its state.
+fn given(pod: &PodName, host: &Host) -> BTreeMap<String, String> {
+    let state = || -> Option<BTreeMap<String, String>> {
+        let state: serde_json::Value = serde_json::from_str(host.file(CPU_STATE)?).ok()?;
+        let own = state.get("entries")?.get(pod.uid.as_ref()?)?;
+        serde_json::from_value(own.clone()).ok()
+    };
+    state().unwrap_or_default()
+}
+
+/// Only the list of its CPUs holds such a container: `cpu.max` has no quota for it since 1.33.
+fn own_cpus(milli: u64, given: Option<&String>) -> Asked {
+    let (wanted, how) = match given {
+        Some(list) => (Wanted::List(list.clone()), CPU_STATE),
+        None => (Wanted::Cpus(milli / 1000), "the CPU manager gives it CPUs of its own"),
+    };
+    let file = Target::file("cpuset.cpus", wanted, how);
+    Asked::alike(format!("limits.cpu: {milli}m"), "cpuset", file)
+}
+
+fn huge_pages(amounts: &[Option<u64>], whose: &str) -> Vec<Asked> {
+    let sizes = HUGE.iter().filter_map(|(at, v2, v1)| Some((*at, *v2, *v1, (*amounts.get(*at)?)?)));
+    sizes
+        .map(|(at, v2, v1, bytes)| Asked {
+            setting: format!("limits.{}: {bytes}{whose}", name(at)),
+            controller: "hugetlb",
+            v2: Target::file(v2, Wanted::Bytes(bytes), ""),
+            v1: Target::file(v1, Wanted::Bytes(bytes), ""),
+        })
+        .collect()
+}
+
+fn tasks(setting: String, number: u64) -> Asked {
+    Asked::alike(setting, "pids", Target::file("pids.max", Wanted::Number(number), ""))
+}
+
+/// (configureContainerSwapResources, pkg/kubelet/kuberuntime/kuberuntime_container_linux.go)
+fn swap(behavior: SwapBehavior, own: &Resources, qos: Qos, host: &Host) -> Asked {
+    const FILE: &str = "memory.swap.max";
+    let (request, limit) = (own.requests[MEMORY], own.limits[MEMORY]);
+    let may_swap = behavior == SwapBehavior::Limited && qos == Qos::Burstable && request != limit;
+    let machine = &host.snapshot.machine;
+    let (key, request) = ("memorySwap.swapBehavior", request.filter(|_| may_swap).unwrap_or(0));
+    if request == 0 {
+        let how = "none of its own: only burstable containers below their limit swap";
+        return memory(format!("{key}: {behavior:?}Swap"), FILE, Wanted::Bytes(0), how);
+    }
+    let setting = format!("{key}: LimitedSwap");
+    let (Some(all), Some(swap)) = (machine.memory.value(), machine.swap.value()) else {
+        return Asked::not_compared(setting, "the memory or swap of the machine is unknown");
+    };
+    let part = request as f64 / *all as f64 * *swap as f64;
+    memory(setting, FILE, Wanted::Bytes(part as u64), "request / MemTotal * SwapTotal")
+}
+
+/// What a KubeletConfiguration asks for by itself.
+pub(super) fn of_node(config: &KubeletConfig) -> Vec<Request> {
+    let rest = config.not_compared.iter();
+    let rest: Vec<String> = rest.map(|key| format!("{key}: depends on all of the node")).collect();
+    let one = |reserved: &Reserved| {
+        let key = reserved.key;
+        let cpu = reserved
+            .cpu
+            .map(|milli| shares(format!("{key}.cpu: {milli}m"), milli, &[Formula::Linear]));
+        let limit = |bytes: u64| {
+            let file = |name| Target::file(name, Wanted::Bytes(bytes), "");
+            let (v2, v1) = (file("memory.max"), file("memory.limit_in_bytes"));
+            Asked { setting: format!("{key}.memory: {bytes}"), controller: "memory", v2, v1 }
+        };
+        let pids = reserved.pids.map(|number| tasks(format!("{key}.pid: {number}"), number));
+        let asked = cpu.into_iter().chain(reserved.memory.map(limit)).chain(pids);
+        Request {
+            title: format!("kubelet, {key}"),
+            subject: Subject::Group(reserved.group.clone()),
+            asked: asked.collect(),
+            not_looked_at: rest.clone(),
+        }
+    };
+    config.reserved.iter().map(one).collect()
 }
 
 /// What does not depend on MemoryQoS.
@@ -138,9 +248,8 @@ fn divided(
 ) -> Vec<Asked> {
     let milli = own.requests[CPU].unwrap_or(0);
     let mut asked = vec![shares(format!("requests.cpu: {milli}m{whose}"), milli, formulas)];
-    if let Some(limit) = own.limits[CPU].filter(|milli| *milli > 0) {
-        asked.push(quota(limit, whose, is_exclusive, config));
-    }
+    let limit = own.limits[CPU].filter(|milli| *milli > 0);
+    asked.extend(limit.map(|milli| quota(milli, whose, is_exclusive, config)));
     if let Some(bytes) = own.limits[MEMORY] {
         let most = |name| Target::file(name, Wanted::Bytes(bytes), "");
         asked.push(Asked {
@@ -178,19 +287,23 @@ fn shares(setting: String, milli: u64, formulas: &[Formula]) -> Asked {
 fn quota(milli: u64, whose: &str, is_exclusive: bool, config: Option<&KubeletConfig>) -> Asked {
     let period = config.map_or(100_000, |config| config.period);
     let is_off = config.is_some_and(|config| !config.has_quota);
-    let quota = kubelet::quota(milli, period).filter(|_| !is_exclusive && !is_off);
+    let quota = kubelet::quota(milli, period).filter(|_| !is_off);
     let how = match quota {
-        Some(_) => "milli-CPUs * period / 1000; none if the CPU manager gives CPUs of its own",
-        None if is_off => "cpuCFSQuota is false",
-        None => "the CPU manager gives it CPUs of its own",
+        Some(_) if is_exclusive => "none since 1.33 where the CPU manager gives CPUs of its own",
+        Some(_) => "milli-CPUs * period / 1000",
+        None => "cpuCFSQuota is false",
     };
-    let wanted = |is_v2| match quota {
-        Some(quota) => Wanted::quota_of_container(quota, period, is_v2),
-        None if is_v2 => Wanted::Bandwidth(None, period),
-        None => Wanted::Unlimited,
+    let wanted = |is_v2| {
+        let none = || if is_v2 { Wanted::Bandwidth(None, period) } else { Wanted::Unlimited };
+        match quota.map(|quota| Wanted::quota_of_container(quota, period, is_v2)) {
+            Some(quota) if is_exclusive => Wanted::any_of([none(), quota]),
+            Some(quota) => quota,
+            None => none(),
+        }
     };
+    let setting = if is_exclusive { "quota of limits.cpu" } else { "limits.cpu" };
     Asked {
-        setting: format!("limits.cpu: {milli}m{whose}"),
+        setting: format!("{setting}: {milli}m{whose}"),
         controller: "cpu",
         v2: Target::file("cpu.max", wanted(true), how),
         v1: Target::file("cpu.cfs_quota_us", wanted(false), how),

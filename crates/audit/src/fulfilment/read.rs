@@ -18,6 +18,9 @@ pub struct Manifest {
 /// Names of files that are units of systemd, or parts of them.
 const UNITS: [&str; 4] = [".service", ".slice", ".scope", ".conf"];
 
+/// Of files of which podman makes units (podman-systemd.unit(5)), that of a container.
+const QUADLET: &str = ".container";
+
 /// Reads manifests, each with the name of its file, which tells units of systemd from YAML.
 ///
 /// # Errors
@@ -28,11 +31,20 @@ pub fn manifest(texts: &[(String, String)]) -> Result<Manifest, String> {
     for (name, text) in texts {
         if UNITS.iter().any(|suffix| name.ends_with(suffix)) {
             all.add_unit(name, text);
+        } else if let Some(base) = name.strip_suffix(QUADLET) {
+            let base = base.rsplit('/').next().unwrap_or(base);
+            all.units.push(Unit::new(&format!("{base}.service"), text));
+            all.services.push(compose::Service::quadlet(base, text)?);
         } else {
             all.add_yaml(name, text).map_err(|why| format!("{name}: {why}"))?;
         }
     }
-    if all.pods.is_empty() && all.services.is_empty() && all.units.is_empty() {
+    let asks = |config: &KubeletConfig| config.asks_for_groups();
+    if all.pods.is_empty()
+        && all.services.is_empty()
+        && all.units.is_empty()
+        && !all.kubelet.as_ref().is_some_and(asks)
+    {
         let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
         let alone = if all.kubelet.is_some() { " alone" } else { "" };
         return Err(format!("{}: it asks for no group{alone}", names.join(", ")));
@@ -87,9 +99,11 @@ impl Manifest {
 
     /// What is asked for, translated for a host.
     pub(super) fn requests(&self, host: &Host) -> Vec<Request> {
-        let pods = self.pods.iter().flat_map(|one| pod::requests(one, self.kubelet.as_ref()));
+        let pods = self.pods.iter().flat_map(|one| pod::requests(one, self.kubelet.as_ref(), host));
+        // Beside a pod the configuration only says how that is translated.
+        let kubelet = self.kubelet.iter().filter(|_| self.pods.is_empty()).flat_map(pod::of_node);
         let services = self.services.iter().map(|service| service.request(host));
         let units = self.units.iter().map(|unit| unit.request(host));
-        pods.chain(services).chain(units).collect()
+        pods.chain(kubelet).chain(services).chain(units).collect()
     }
 }

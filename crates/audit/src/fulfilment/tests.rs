@@ -3,6 +3,8 @@
 use super::*;
 use crate::fake::Fake;
 
+mod every_key;
+
 const MIB: u64 = 1 << 20;
 
 fn read(texts: &[(&str, &str)]) -> Manifest {

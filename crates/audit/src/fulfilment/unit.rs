@@ -12,7 +12,8 @@ use super::{Asked, Request, Target};
 use crate::conversion::{MIN_SHARES, systemd};
 use crate::host::Host;
 use crate::snapshot::UnitFile;
-use lines::assignments;
+use lines::SECTIONS;
+pub(super) use lines::assignments;
 pub use lines::unit_settings;
 
 /// A key: its name, its controller, its files on cgroup2 and, if systemd writes there, on v1, and how its value becomes theirs. A new key is one
@@ -35,12 +36,17 @@ enum Value {
     Ids,
     /// Numbers of devices: the key in `io.max`.
     Rate(&'static str),
+    Switch,
+    /// Whether all processes are killed at once.
+    OomPolicy,
+    /// The group in which that of the unit is.
+    Slice,
 }
 
 const READ: Option<&str> = Some("blkio.throttle.read_bps_device");
 const WRITE: Option<&str> = Some("blkio.throttle.write_bps_device");
 
-static KEYS: [Key; 19] = [
+static KEYS: [Key; 22] = [
     ("CPUWeight", "cpu", "cpu.weight", Some("cpu.shares"), Value::CpuWeight),
     ("CPUShares", "cpu", "cpu.weight", Some("cpu.shares"), Value::CpuShares),
     ("CPUQuota", "cpu", "cpu.max", Some("cpu.cfs_quota_us"), Value::Quota),
@@ -60,6 +66,9 @@ static KEYS: [Key; 19] = [
     ("IOWriteBandwidthMax", "io", "io.max", WRITE, Value::Rate("wbps")),
     ("IOReadIOPSMax", "io", "io.max", None, Value::Rate("riops")),
     ("IOWriteIOPSMax", "io", "io.max", None, Value::Rate("wiops")),
+    ("MemoryZSwapWriteback", "memory", "memory.zswap.writeback", None, Value::Switch),
+    ("OOMPolicy", "memory", "memory.oom.group", None, Value::OomPolicy),
+    ("Slice", "cpu", "", Some(""), Value::Slice),
 ];
 
 /// It is read with the quota.
@@ -71,20 +80,63 @@ pub(super) const FORMER: [(&str, &str); 2] =
 
 const STARTUP: &str = "applies only while systemd starts or stops";
 
-/// Keys that are not compared.
-const LEFT_OUT: [(&str, &str); 6] = [
-    ("StartupCPUWeight", STARTUP),
-    ("StartupIOWeight", STARTUP),
-    ("StartupAllowedCPUs", STARTUP),
-    ("StartupMemoryMax", STARTUP),
+/// Keys that are not compared, by how they begin; the first that fits counts.
+const NOT_COMPARED: [(&str, &str); 31] = [
+    ("Startup", STARTUP),
+    ("DefaultStartup", STARTUP),
     ("IODeviceWeight", "stored only if the scheduler of the disk obeys it"),
-    ("IODeviceLatencyTargetSec", "not compared"),
+    ("IOScheduling", OF_PROCESSES),
+    ("CPUScheduling", OF_PROCESSES),
+    ("CPUAffinity", OF_PROCESSES),
+    ("NUMA", OF_PROCESSES),
+    ("Limit", OF_PROCESSES),
+    ("Nice", OF_PROCESSES),
+    ("OOMScoreAdjust", OF_PROCESSES),
+    ("ManagedOOM", "read by systemd-oomd; it stands in no file"),
+    ("MemoryPressure", "for the service itself; it stands in no file"),
+    ("Delegate", "who may change groups below"),
+    ("DisableControllers", "not compared"),
+    ("Device", "rules for devices are not compared"),
+    ("IPAddress", BY_BPF),
+    ("IPIngress", BY_BPF),
+    ("IPEgress", BY_BPF),
+    ("SocketBind", BY_BPF),
+    ("RestrictNetworkInterfaces", BY_BPF),
+    ("BPFProgram", BY_BPF),
+    ("NFTSet", BY_BPF),
+    ("DefaultMemory", "of the groups below"),
+    ("BlockIO", "a former name, not compared"),
+    ("CPU", UNKNOWN),
+    ("Memory", UNKNOWN),
+    ("IO", UNKNOWN),
+    ("Tasks", UNKNOWN),
+    ("Allowed", UNKNOWN),
+    ("OOM", UNKNOWN),
+    ("RuntimeMaxSec", "a limit of time"),
+];
+
+const OF_PROCESSES: &str = "a setting of its processes";
+const BY_BPF: &str = "a program of the kernel does it; it stands in no file";
+const UNKNOWN: &str = "not compared";
+
+/// Keys that begin like these and ask for nothing.
+fn is_plain(key: &str) -> bool {
+    key.ends_with("Accounting") || key == "MemoryDenyWriteExecute" || key == "MemoryKSM"
+}
+
+/// Settings that a snapshot has beside those that are compared: rules need them.
+const KEPT: [&str; 5] = [
+    "CPUSchedulingPolicy",
+    "DisableControllers",
+    "IOSchedulingClass",
+    "ManagedOOMMemoryPressure",
+    "ManagedOOMSwap",
 ];
 
 /// Whether a key of a unit, or its variant for the start, sets something that is understood.
 fn is_understood(name: &str) -> bool {
     let name = name.strip_prefix("Startup").unwrap_or(name);
-    name == PERIOD || KEYS.iter().any(|key| key.0 == name)
+    name == PERIOD || KEPT.contains(&name) || KEYS.iter().any(|key| key.0 == name)
 }
 
 /// A unit of a file, with its drop-ins.
@@ -133,7 +185,7 @@ impl Unit {
 
     /// Adds the settings of a file.
     pub(super) fn add(&mut self, text: &str) {
-        for (key, value) in assignments(text) {
+        for (key, value) in assignments(text, &SECTIONS) {
             self.set(&key, &value);
         }
     }
@@ -155,15 +207,22 @@ impl Unit {
     }
 
     pub(super) fn request(&self, host: &Host) -> Request {
-        let left_out = LEFT_OUT.iter().filter(|(key, _)| self.last(key).is_some());
-        let left_out = left_out.map(|(key, why)| format!("{key}=: {why}"));
         let drop_ins = "drop-ins that were not given; `systemctl cat` lists them".to_owned();
         Request {
             title: format!("unit {}", self.name),
             subject: Subject::Unit(self.name.clone()),
-            asked: self.asked(host),
-            not_looked_at: left_out.chain([drop_ins]).collect(),
+            asked: self.asked(host).into_iter().chain(self.not_compared()).collect(),
+            not_looked_at: vec![drop_ins],
         }
+    }
+
+    fn not_compared(&self) -> impl Iterator<Item = Asked> {
+        let is_compared = |key: &str| key == PERIOD || KEYS.iter().any(|known| known.0 == key);
+        let left = self.settings.iter().filter(move |(key, _)| !is_compared(key) && !is_plain(key));
+        left.filter_map(|(key, values)| {
+            let (_, why) = NOT_COMPARED.iter().find(|(begin, _)| key.starts_with(begin))?;
+            Some(Asked::not_compared(format!("{key}={}", values.last()?), *why))
+        })
     }
 
     /// What it asks for, translated for a host.
@@ -258,6 +317,12 @@ impl Unit {
                 ],
             },
             Value::Rate(rate) => device::targets(v2, v1, rate, text, host)?,
+            Value::Switch => both(Wanted::Number(u64::from(truth(text)?)), ""),
+            Value::OomPolicy => [
+                Target::file(v2, Wanted::Number(u64::from(text == "kill")), "1 for kill"),
+                Target::Unknown("on v1 systemd kills the others itself".to_owned()),
+            ],
+            Value::Slice => [(); 2].map(|()| Target::Below(text.to_owned())),
         })
     }
 
@@ -276,6 +341,13 @@ impl Unit {
         let v1 = v1.map(|name| Target::file(name, Wanted::Number(quota), HOW));
         Some([Target::file(v2, Wanted::Bandwidth(Some(quota), period), HOW), v1?])
     }
+}
+
+/// A boolean of systemd.
+fn truth(text: &str) -> Option<bool> {
+    let is = |words: [&str; 5]| words.contains(&text.to_ascii_lowercase().as_str());
+    let (yes, no) = (is(["1", "yes", "y", "true", "on"]), is(["0", "no", "n", "false", "off"]));
+    (yes || no).then_some(yes)
 }
 
 /// systemd writes both weights of I/O where the files exist.

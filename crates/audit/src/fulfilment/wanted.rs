@@ -6,6 +6,7 @@ use assay_host::knob::{Limit, bandwidth, device_lines, field, limit, weight};
 use assay_sys::units::IdSet;
 
 use crate::conversion::runtime::systemd_quota;
+use crate::tree::cpu_count;
 
 /// Limits of memory are kept in whole pages of one of these sizes, rounded down, or up on v1. A snapshot does not say which.
 const PAGES: [u64; 3] = [4096, 16_384, LARGEST_PAGE];
@@ -28,7 +29,11 @@ pub(super) enum Wanted {
     Bandwidth(Option<u64>, u64),
     /// A list of CPUs or nodes.
     List(String),
-    /// A key in the line of a device.
+    /// So many CPUs.
+    Cpus(u64),
+    /// One of the lines.
+    Line(String),
+    /// A key in the line of a device; the number behind it where the key is empty.
     Device { device: String, key: &'static str, value: u64 },
 }
 
@@ -72,6 +77,8 @@ impl Wanted {
                 None => false,
             },
             Self::List(list) => ids(list).is_some_and(|wanted| ids(text) == Some(wanted)),
+            Self::Cpus(number) => cpu_count(text) == Some(*number),
+            Self::Line(line) => text.lines().any(|own| own.trim() == line),
             Self::Device { device, key, value } => device_lines(text)
                 .filter(|(own, _)| own == device)
                 .any(|(_, line)| said(line, key).is_some_and(|found| found == value.to_string())),
@@ -123,7 +130,9 @@ impl fmt::Display for Wanted {
             Self::Unlimited => f.write_str("max"),
             Self::Bandwidth(None, _) => f.write_str("max"),
             Self::Bandwidth(Some(quota), period) => write!(f, "{quota} {period}"),
-            Self::List(list) => f.write_str(list),
+            Self::List(list) | Self::Line(list) => f.write_str(list),
+            Self::Cpus(number) => write!(f, "{number} CPUs"),
+            Self::Device { device, key: "", value } => write!(f, "{device} {value}"),
             Self::Device { device, key, value } => write!(f, "{device} {key}={value}"),
         }
     }

@@ -1,5 +1,6 @@
 //! The kubelet's configuration, as far as it decides what is written for a pod.
 
+use crate::fulfilment::quantity::kubernetes;
 use crate::yaml::Yaml;
 
 /// `memoryReservationPolicy`.
@@ -23,6 +24,33 @@ pub(in crate::fulfilment) struct KubeletConfig {
     pub(super) period: u64,
     /// Whether the CPU manager gives CPUs to guaranteed pods alone.
     pub(super) gives_cpus: bool,
+    /// `podPidsLimit`, if there is one.
+    pub(super) pids: Option<u64>,
+    /// `memorySwap.swapBehavior`.
+    pub(super) swap: Option<SwapBehavior>,
+    /// Groups that it limits to what is reserved for them.
+    pub(super) reserved: Vec<Reserved>,
+    /// What it enforces and is not compared.
+    pub(super) not_compared: Vec<String>,
+}
+
+/// What containers may swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SwapBehavior {
+    No,
+    /// Burstable ones by their part of the memory.
+    Limited,
+}
+
+/// A group with what is reserved for it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reserved {
+    /// `systemReserved`.
+    pub(super) key: &'static str,
+    pub(super) group: String,
+    pub(super) cpu: Option<u64>,
+    pub(super) memory: Option<u64>,
+    pub(super) pids: Option<u64>,
 }
 
 impl KubeletConfig {
@@ -49,7 +77,20 @@ impl KubeletConfig {
                 .and_then(|period| u64::try_from(period.as_micros()).ok())
                 .ok_or_else(|| wrong("cpuCFSQuotaPeriod", text))?,
         };
+        let pids = document.text("podPidsLimit").filter(|text| *text != "-1");
+        let pids = pids.map(|text| text.parse().map_err(|_| wrong("podPidsLimit", text)));
+        let swap = match document.text("memorySwap.swapBehavior") {
+            None | Some("") => None,
+            Some("NoSwap") => Some(SwapBehavior::No),
+            Some("LimitedSwap") => Some(SwapBehavior::Limited),
+            Some(other) => return Err(wrong("memorySwap.swapBehavior", other)),
+        };
+        let (reserved, not_compared) = reserved(document)?;
         Ok(Self {
+            pids: pids.transpose()?,
+            swap,
+            reserved,
+            not_compared,
             has_memory_qos: !is_off("featureGates.MemoryQoS"),
             reservation,
             factor,
@@ -59,7 +100,45 @@ impl KubeletConfig {
         })
     }
 
+    /// Whether it limits groups of the node by itself.
+    pub(in crate::fulfilment) const fn asks_for_groups(&self) -> bool {
+        !self.reserved.is_empty()
+    }
+
     pub(super) fn reserves(&self) -> bool {
         self.has_memory_qos && self.reservation == Reservation::Tiered
     }
+}
+
+/// The groups of `enforceNodeAllocatable` (enforceNodeAllocatableCgroups, pkg/kubelet/cm/node_container_manager_linux.go), and what of it is
+/// not compared.
+fn reserved(document: &Yaml) -> Result<(Vec<Reserved>, Vec<String>), String> {
+    const GROUPS: [(&str, &str, &str); 2] = [
+        ("system-reserved", "systemReserved", "systemReservedCgroup"),
+        ("kube-reserved", "kubeReserved", "kubeReservedCgroup"),
+    ];
+    let (mut groups, mut rest) = (Vec::new(), Vec::new());
+    for item in document.list("enforceNodeAllocatable") {
+        let Yaml::Scalar(word) = item else { continue };
+        let name = word.strip_suffix("-compressible").unwrap_or(word);
+        let Some((_, key, of)) = GROUPS.iter().find(|(known, ..)| *known == name) else {
+            rest.push(format!("enforceNodeAllocatable: {word}"));
+            continue;
+        };
+        let group = document.text(of).ok_or_else(|| format!("{word} without {of}"))?;
+        let amount = |resource: &str, parts: u64| {
+            let Some(text) = document.text(&format!("{key}.{resource}")) else { return Ok(None) };
+            let wrong = || format!("KubeletConfiguration: {key}.{resource} `{text}` is no amount");
+            kubernetes(text, parts).map(Some).ok_or_else(wrong)
+        };
+        let is_whole = name == word;
+        groups.push(Reserved {
+            key,
+            group: format!("/{}", group.trim_matches('/')),
+            cpu: amount("cpu", 1000)?,
+            memory: amount("memory", 1)?.filter(|_| is_whole),
+            pids: amount("pid", 1)?.filter(|_| is_whole),
+        });
+    }
+    Ok((groups, rest))
 }

@@ -5,14 +5,52 @@ use crate::fulfilment::quantity::kubernetes;
 use crate::yaml::Yaml;
 
 /// Resources, with the parts in which they are counted: CPUs in thousandths, memory in bytes.
-const RESOURCES: [(&str, u64); 2] = [("cpu", 1000), ("memory", 1)];
+const RESOURCES: [(&str, u64); 9] = [
+    ("cpu", 1000),
+    ("memory", 1),
+    ("hugepages-2Mi", 1),
+    ("hugepages-1Gi", 1),
+    ("hugepages-64Ki", 1),
+    ("hugepages-16Mi", 1),
+    ("hugepages-32Mi", 1),
+    ("hugepages-512Mi", 1),
+    ("hugepages-16Gi", 1),
+];
 /// The place of CPUs among them.
 pub(super) const CPU: usize = 0;
 /// The place of memory among them.
 pub(super) const MEMORY: usize = 1;
 
+/// Huge pages by size: their place, and their files on cgroup2 and v1.
+pub(super) const HUGE: [(usize, &str, &str); 7] = [
+    (2, "hugetlb.2MB.max", "hugetlb.2MB.limit_in_bytes"),
+    (3, "hugetlb.1GB.max", "hugetlb.1GB.limit_in_bytes"),
+    (4, "hugetlb.64KB.max", "hugetlb.64KB.limit_in_bytes"),
+    (5, "hugetlb.16MB.max", "hugetlb.16MB.limit_in_bytes"),
+    (6, "hugetlb.32MB.max", "hugetlb.32MB.limit_in_bytes"),
+    (7, "hugetlb.512MB.max", "hugetlb.512MB.limit_in_bytes"),
+    (8, "hugetlb.16GB.max", "hugetlb.16GB.limit_in_bytes"),
+];
+
+/// The name of a resource by its place.
+pub(super) fn name(at: usize) -> &'static str {
+    RESOURCES[at].0
+}
+
+/// Of what a container asks for, what is not an amount of these: `limits.nvidia.com/gpu: 1`.
+pub(super) fn others(own: Option<&Yaml>) -> Vec<String> {
+    let mut others = Vec::new();
+    for part in ["requests", "limits", "claims"] {
+        let Some(all) = own.and_then(|own| own.get(part)) else { continue };
+        let is_other = |key: &&str| RESOURCES.iter().all(|(name, _)| name != key);
+        others.extend(all.keys().into_iter().filter(is_other).map(|key| format!("{part}.{key}")));
+        others.extend((part == "claims").then(|| part.to_owned()));
+    }
+    others
+}
+
 /// An amount of each resource, as far as one is asked for.
-type Amounts = [Option<u64>; 2];
+type Amounts = [Option<u64>; RESOURCES.len()];
 
 /// What a container asks for. A request that is missing is the limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,7 +99,14 @@ impl Resources {
     }
 
     fn is_guaranteed(&self) -> bool {
-        self.limits.iter().all(Option::is_some) && self.requests == self.limits
+        [CPU, MEMORY]
+            .into_iter()
+            .all(|at| self.limits[at].is_some() && self.requests[at] == self.limits[at])
+    }
+
+    /// Huge pages count for no class.
+    fn is_best_effort(&self) -> bool {
+        [CPU, MEMORY].into_iter().all(|at| self.requests[at].is_none() && self.limits[at].is_none())
     }
 
     /// Only whole CPUs are given to a container alone.
@@ -121,7 +166,7 @@ impl PodResources {
 }
 
 fn qos(all: &[Resources]) -> Qos {
-    if all.iter().all(|one| *one == Resources::default()) {
+    if all.iter().all(Resources::is_best_effort) {
         Qos::BestEffort
     } else if all.iter().all(Resources::is_guaranteed) {
         Qos::Guaranteed
@@ -177,6 +222,6 @@ overhead: {cpu: 10m}
 ");
         assert_eq!(pod.sum.requests[CPU], Some(960));
         assert_eq!(pod.sum.requests[MEMORY], Some(1 << 20));
-        assert_eq!(pod.sum.limits, [None, None]);
+        assert!(pod.sum.limits.iter().all(Option::is_none));
     }
 }

@@ -3,16 +3,16 @@
 use super::is_understood;
 
 /// Sections in which settings of resources stand.
-const SECTIONS: [&str; 6] = ["Service", "Slice", "Scope", "Socket", "Mount", "Swap"];
+pub(super) const SECTIONS: [&str; 6] = ["Service", "Slice", "Scope", "Socket", "Mount", "Swap"];
 
-/// All assignments in the sections of resources, in order.
-pub(super) fn assignments(text: &str) -> Vec<(String, String)> {
+/// All assignments in some sections, in order.
+pub(in crate::fulfilment) fn assignments(text: &str, sections: &[&str]) -> Vec<(String, String)> {
     let mut is_ours = false;
     let mut found = Vec::new();
     let lines = joined(text);
     for line in lines.iter().map(|line| line.trim()) {
         if let Some(section) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            is_ours = SECTIONS.contains(&section);
+            is_ours = sections.contains(&section);
         } else if let Some((key, value)) = line.split_once('=').filter(|_| is_ours)
             && !line.starts_with(['#', ';'])
         {
@@ -45,7 +45,7 @@ fn joined(text: &str) -> Vec<String> {
 /// Of the text of a unit's file the settings of resources, `CPUWeight=200`, in order: all that a snapshot keeps of it.
 #[must_use]
 pub fn unit_settings(text: &str) -> Vec<String> {
-    let known = assignments(text).into_iter().filter(|(key, _)| is_understood(key));
+    let known = assignments(text, &SECTIONS).into_iter().filter(|(key, _)| is_understood(key));
     known.map(|(key, value)| format!("{key}={value}")).collect()
 }
 
