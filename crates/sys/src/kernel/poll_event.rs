@@ -21,8 +21,7 @@ impl WakeFile {
     /// Opens a file whose changes the kernel notifies, such as `cgroup.events`
     /// (Documentation/admin-guide/cgroup-v2.rst, "[Un]populated Notification").
     pub fn open(root: &Root, path: &Path) -> Result<Self, Error> {
-        let file =
-            File::open(root.resolve(path)).map_err(|cause| Error::new("open", path, &cause))?;
+        let file = root.open(path).map_err(|cause| Error::new("open", path, &cause))?;
         Ok(Self { path: path.to_owned(), file })
     }
 

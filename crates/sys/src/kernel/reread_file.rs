@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 /// A kernel file kept open. A pread(2) at offset 0 makes the kernel produce the text anew, at a fifth
 /// of the cost of open, read and close.
@@ -21,8 +20,8 @@ impl AsFd for RereadFile {
 const INITIAL_SIZE: usize = 4096;
 
 impl RereadFile {
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        File::open(path).map(Self)
+    pub(crate) fn new(file: File) -> Self {
+        Self(file)
     }
 
     /// Reads a file that the kernel produces as one record: counters of control groups, attributes of
@@ -75,7 +74,7 @@ mod tests {
         let path = tree.path().join("stat");
         let text = "x".repeat(10_000);
         std::fs::write(&path, &text).unwrap();
-        let file = RereadFile::open(&path).unwrap();
+        let file = RereadFile::new(File::open(&path).unwrap());
         let mut buffer = Vec::new();
         assert_eq!(file.read(&mut buffer).unwrap(), text.as_bytes());
         std::fs::write(&path, "short").unwrap();
@@ -89,14 +88,14 @@ mod tests {
         for length in [0, 1, INITIAL_SIZE - 1, INITIAL_SIZE, INITIAL_SIZE + 1, 3 * INITIAL_SIZE] {
             let text: Vec<u8> = (0..length).map(|at| b'a' + (at % 23) as u8).collect();
             std::fs::write(&path, &text).unwrap();
-            let file = RereadFile::open(&path).unwrap();
+            let file = RereadFile::new(File::open(&path).unwrap());
             assert_eq!(file.read_record(&mut Vec::new()).unwrap(), text, "{length} bytes");
         }
     }
 
     #[test]
     fn the_kernel_returns_a_record_in_one_read() {
-        let file = RereadFile::open(Path::new("/proc/stat")).unwrap();
+        let file = RereadFile::new(File::open("/proc/stat").unwrap());
         let (mut one, mut all) = (Vec::new(), Vec::new());
         let labels = |text: &[u8]| -> Vec<String> {
             let text = String::from_utf8_lossy(text).into_owned();

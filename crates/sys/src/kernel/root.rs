@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::kernel::error::Error;
@@ -11,6 +11,9 @@ use crate::kernel::reread_file::RereadFile;
 /// A file of a file system: its device and inode numbers. The same file has the same ones through every mount, also
 /// in a container.
 pub type FileId = (u64, u64);
+
+/// The longest file that is read as a whole, in bytes: ten times the types of a kernel.
+const MOST: u64 = 64 << 20;
 
 /// The names in a directory, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,17 +70,34 @@ impl Root {
     /// The whole file as text. Bytes that are not UTF-8 are replaced, since kernel files may contain
     /// names chosen by users.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String, Error> {
-        let path = path.as_ref();
-        fs::read(self.resolve(path))
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .map_err(|cause| Error::new("read", path, &cause))
+        self.read_at_most(path, MOST)
+    }
+
+    /// Opens a file for reading. A tree that is not the host's may hold anything at any path: a file that is not a regular
+    /// one would make its reader wait, or never end, and is refused.
+    pub(crate) fn open(&self, path: &Path) -> io::Result<fs::File> {
+        let path = self.resolve(path);
+        if self.is_real() {
+            return fs::File::open(path);
+        }
+        let check = |metadata: fs::Metadata| match (metadata.is_file(), metadata.len()) {
+            (false, _) => Err(io::Error::other("it is not a regular file")),
+            (true, MOST..) => Err(io::Error::other(format!("it is longer than {MOST} bytes"))),
+            (true, _) => Ok(()),
+        };
+        // Before opening: a driver may act on that.
+        check(fs::metadata(&path)?)?;
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+        let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        check(file.metadata()?)?;
+        Ok(file)
     }
 
     /// The file's text if it is at most `limit` bytes long.
     pub fn read_at_most(&self, path: impl AsRef<Path>, limit: u64) -> Result<String, Error> {
         let path = path.as_ref();
         let mut bytes = Vec::new();
-        fs::File::open(self.resolve(path))
+        self.open(path)
             .and_then(|file| file.take(limit.saturating_add(1)).read_to_end(&mut bytes))
             .map_err(|cause| Error::new("read", path, &cause))?;
         if bytes.len() as u64 > limit {
@@ -90,7 +110,6 @@ impl Root {
     /// The mount table of this process, as this tree shows it. In a container that has the host's root in a folder
     /// (`-v /:/host:ro`) that folder precedes the mounts of the host, and the container's own are not the host's.
     pub fn mount_table(&self) -> Result<String, Error> {
-        const MOST: u64 = 64 << 20;
         let table = self.read_at_most("/proc/self/mountinfo", MOST)?;
         let folder = self.0.to_string_lossy().trim_end_matches('/').to_owned();
         let below: Vec<String> =
@@ -228,7 +247,8 @@ impl Root {
     /// Opens a file for repeated reading.
     pub fn open_reread(&self, path: impl AsRef<Path>) -> Result<RereadFile, Error> {
         let path = path.as_ref();
-        RereadFile::open(&self.resolve(path)).map_err(|cause| Error::new("open", path, &cause))
+        let file = self.open(path).map_err(|cause| Error::new("open", path, &cause))?;
+        Ok(RereadFile::new(file))
     }
 }
 
@@ -247,6 +267,24 @@ fn without_prefix(line: &str, folder: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_regular_files_of_a_foreign_tree_are_read() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::at(tree.path());
+        let fifo = rustix::fs::FileType::Fifo;
+        let mode = rustix::fs::Mode::from(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, tree.path().join("fifo"), fifo, mode, 0).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", tree.path().join("zero")).unwrap();
+        fs::create_dir(tree.path().join("folder")).unwrap();
+        fs::File::create(tree.path().join("sparse")).unwrap().set_len(6 << 30).unwrap();
+        fs::write(tree.path().join("weight"), "100\n").unwrap();
+        std::os::unix::fs::symlink("weight", tree.path().join("link")).unwrap();
+        for name in ["/fifo", "/zero", "/folder", "/sparse"] {
+            assert!(root.read(name).is_err() && root.open_reread(name).is_err(), "{name}");
+        }
+        assert_eq!(root.read_trimmed("/link").unwrap(), "100");
+    }
 
     #[test]
     fn a_misspelt_attribute_is_an_error_and_creates_no_file() {
