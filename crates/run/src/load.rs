@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_judge::verdict::wording::count;
 use assay_study::{
-    Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
+    MOST_BYTES, Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
 };
 use assay_sys::closest;
 use assay_sys::diagnostic::{Diagnostic, Severity};
@@ -159,7 +159,7 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
     if is_bare && !is_job_file && !path.is_file() {
         return find_shipped(name);
     }
-    let text = read_text(path, MOST_TEXT).map_err(|error| {
+    let text = read_text(path, MOST_BYTES).map_err(|error| {
         let hint = file_beside(path)
             .unwrap_or_else(|| "name a study file, or one of `assay run --list`".to_owned());
         Error::usage(format!("cannot read {name}: {}\n  hint: {hint}", error.cause))

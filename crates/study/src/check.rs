@@ -32,6 +32,10 @@ pub(crate) fn study(study: &Study, spans: &Spans) -> Vec<Diagnostic> {
         check.too_many_trials();
         return check.findings;
     }
+    if let Some(finding) = groups::too_many(study) {
+        check.add_at("groups", "expected fewer, or smaller counts", finding);
+        return check.findings;
+    }
     promises::left_out(&mut check);
     settings::settings(&mut check);
     disks::disks(&mut check);
@@ -175,7 +179,7 @@ impl<'s> Check<'s> {
 
     fn too_many_trials(&mut self) {
         let finding = Diagnostic::error(
-            code::TOO_MANY_TRIALS,
+            code::TOO_LARGE,
             format!("the factors combine to more than {MOST_TRIALS} trials"),
         )
         .hint("shorten the lists, or split the study");

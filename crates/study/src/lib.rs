@@ -43,7 +43,7 @@ pub use intervene::Intervention;
 pub use job_file_study::job_file_study;
 pub use level::find_level;
 pub use metric::fio_metrics;
-pub use read::{has_published, parse, parse_published};
+pub use read::{MOST_BYTES, has_published, parse, parse_published};
 pub use render::render;
 pub use rewrite::{lines as setting_lines, rewrite};
 pub use schema::schema;

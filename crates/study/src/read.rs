@@ -10,10 +10,13 @@ mod groups;
 mod names;
 mod overlay;
 mod promises;
+mod size;
 mod workloads;
 
 pub(crate) use design::mistake_in_levels;
+pub use size::MOST_BYTES;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use assay_sys::diagnostic::{Diagnostic, Severity};
@@ -81,6 +84,9 @@ fn parse_table<'t>(
     (table, syntax_errors): (Spanned<DeTable<'t>>, Vec<toml::de::Error>),
 ) -> (Option<Study>, Vec<Diagnostic>) {
     let root = DeValue::Table(table.into_inner());
+    if let Some(finding) = size::too_large(&root) {
+        return (None, vec![finding]);
+    }
     let mut reader = new_reader(load);
     let (study, mentions) = study(&mut reader, name, &root);
     let mut findings = std::mem::take(&mut reader.findings);
@@ -92,6 +98,7 @@ fn parse_table<'t>(
     hold_back_guesses(&mut findings, text, &syntax_errors);
     findings.extend(syntax_errors.iter().map(|error| syntax_error(error, text)));
     findings.sort_by_key(|finding| finding.labels.first().map_or(usize::MAX, |at| at.span.start));
+    size::shorten(&mut findings);
     let sound = findings.iter().all(|finding| finding.severity != Severity::Error);
     (sound.then_some(study), findings)
 }
@@ -108,10 +115,12 @@ fn hold_back_guesses(
     text: &str,
     syntax_errors: &[toml::de::Error],
 ) {
+    let ends: Vec<usize> = text.match_indices('\n').map(|(end, _)| end).collect();
+    let line_of = |offset: usize| ends.partition_point(|end| *end < offset);
     let spans = syntax_errors.iter().filter_map(toml::de::Error::span);
-    let broken: Vec<usize> = spans.map(|span| line_of(text, span.start)).collect();
+    let broken: BTreeSet<usize> = spans.map(|span| line_of(span.start)).collect();
     findings.retain(|finding| {
-        let line = finding.labels.first().map(|label| line_of(text, label.span.start));
+        let line = finding.labels.first().map(|label| line_of(label.span.start));
         line.is_none_or(|line| !broken.contains(&line))
     });
     let misread =
@@ -123,10 +132,6 @@ fn hold_back_guesses(
 
 fn claims_absence(finding: &Diagnostic) -> bool {
     code::CLAIM_ABSENCE.contains(&finding.code)
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
 fn syntax_error(error: &toml::de::Error, text: &str) -> Diagnostic {

@@ -43,6 +43,9 @@ pub fn factor_names(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name.trim()))
 }
 
+/// The longest text that a template without its braces becomes, in bytes.
+const LONGEST: usize = 4096;
+
 /// Replaces each `{factor}`. A text that consists of one template keeps the factor's type.
 pub fn substitute(text: &str, bindings: &Bindings) -> Result<Scalar, String> {
     let bound =
@@ -57,6 +60,9 @@ pub fn substitute(text: &str, bindings: &Bindings) -> Result<Scalar, String> {
             after.split_once('}').ok_or_else(|| format!("`{text}` has a `{{` without its `}}`"))?;
         resolved.push_str(before);
         resolved.push_str(&bound(name.trim())?.to_string());
+        if resolved.len() > LONGEST.max(text.len()) {
+            return Err(format!("a template becomes a text of more than {LONGEST} bytes"));
+        }
         rest = tail;
     }
     resolved.push_str(rest);

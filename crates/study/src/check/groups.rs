@@ -5,16 +5,43 @@ use assay_sys::diagnostic::Diagnostic;
 
 use super::{Check, Complaint, template_of, when, whole};
 use crate::code;
+use crate::combination::combinations;
 use crate::footprint::{footprint_part, takes_footprint};
 use crate::reader::did_you_mean;
-use crate::syntax::{Bindings, DiskSource, Format, Group, Scalar, Tool, Workload};
+use crate::syntax::{Bindings, DiskSource, Format, Group, Scalar, Study, Tool, Workload};
 use crate::template::Templated;
 
 /// More groups than this are taken for a mistake; the kernel allows 65535 in one v1 hierarchy.
 const MOST_MEMBERS: u32 = 10_000;
 
+/// More groups than this in all trials are taken for a mistake, too: the plan holds each of them.
+const MOST_GROUPS: u64 = 100_000;
+
 /// Engines of fio that need no disk.
 const DISKLESS_ENGINES: &[&str] = &["null", "cpuio"];
+
+/// Refuses a study whose trials have too many groups.
+pub(super) fn too_many(study: &Study) -> Option<Diagnostic> {
+    let mut total = 0u64;
+    for bindings in combinations(study) {
+        total = total.saturating_add(members(&study.groups, &bindings));
+        if total > MOST_GROUPS {
+            let message = format!("its trials have more than {MOST_GROUPS} groups");
+            let finding = Diagnostic::error(code::TOO_LARGE, message);
+            return Some(finding.hint("split the study"));
+        }
+    }
+    None
+}
+
+/// How many members these groups have, with all those inside.
+fn members(groups: &[Group], bindings: &Bindings) -> u64 {
+    let count = |group: &Group| {
+        let count = u64::from(group.count.resolve(bindings).unwrap_or(1));
+        count.saturating_mul(members(&group.groups, bindings).saturating_add(1))
+    };
+    groups.iter().map(count).fold(0, u64::saturating_add)
+}
 
 pub(super) fn groups(check: &mut Check<'_>) {
     let groups = &check.study.groups;

@@ -143,13 +143,15 @@ pub(crate) fn design(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
 
 fn repeats(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<u32> {
     let Scalar::Integer(number) = section.scalar("repeats")? else { return None };
-    let repeats = u32::try_from(number).ok().filter(|repeats| *repeats >= 1);
+    /// Each has its own entry in the plan.
+    const MOST: u32 = 10_000;
+    let repeats = u32::try_from(number).ok().filter(|repeats| (1..=MOST).contains(repeats));
     if repeats.is_none() {
         section.out_of_range(
             reader,
             "repeats",
             format!("`repeats` is `{number}`"),
-            "expected a whole number from 1",
+            &format!("expected a whole number from 1 to {MOST}"),
             "write 8 or more: a verdict takes so many starts",
         );
     }
