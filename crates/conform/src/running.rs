@@ -166,3 +166,24 @@ impl Drop for Running {
 fn failed(operation: &'static str, name: &str, hint: &str) -> Error {
     Error::unexpected(operation, Path::new(&format!("probe {name}")), hint)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use assay_sys::kernel::Root;
+
+    use super::*;
+
+    #[test]
+    fn a_probe_that_says_nothing_is_given_up_after_its_life() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("silent");
+        std::fs::write(&program, "#!/bin/sh\nexec sleep 600\n").unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let membership = Membership::open(&Root::real(), &[]).unwrap();
+        let words = ["echo", "patience=0.01"].map(str::to_owned);
+        let error = Running::start(&program, &words, &membership).unwrap_err();
+        assert!(error.to_string().contains("it does not end"), "{error}");
+    }
+}
