@@ -1,5 +1,7 @@
 //! What was asked for: by a manifest, by the files of a unit, and by the OCI bundle that a container's runtime was given.
 
+use std::path::Path;
+
 use assay_audit::collect::take_snapshot;
 use assay_audit::{Manifest, Place, Row, Standing, asked_by_unit, fulfilment};
 use assay_sys::exit::Error;
@@ -56,8 +58,9 @@ impl Wishes {
                 _ => fulfilment(manifest, Some(place), &snapshot)
                     .map_err(|why| Error::usage(format!("--manifest: {why}")))?,
             };
+            let is_inside = |path: &String| Path::new(path).starts_with(group);
             for one in compared.fulfilments {
-                let Some(group) = one.group else { continue };
+                let Some(group) = one.group.filter(is_inside) else { continue };
                 let of = |row| wish(row, &group, name.to_owned());
                 wishes.extend(one.rows.into_iter().filter_map(of));
             }

@@ -96,3 +96,51 @@ fn a_limit_further_up_counts_where_the_group_itself_has_no_such_file() {
     assert_eq!(document.answers[0].group, "/a", "{document:?}");
     assert_eq!(document.answers[0].value.as_deref(), Some("1000"));
 }
+
+const MANIFEST: &str = "
+kind: Pod
+metadata: {name: web-0, namespace: shop, uid: u-1}
+spec:
+  containers:
+  - {name: web, resources: {limits: {cpu: 660m, memory: 4096}}}
+  - {name: other, resources: {limits: {cpu: 1, memory: 8192}}}
+status:
+  containerStatuses:
+  - {name: web, containerID: 'containerd://2222222222222222222222222222222222222222222222222222222222222222'}
+  - {name: other, containerID: 'containerd://1111111111111111111111111111111111111111111111111111111111111111'}
+";
+
+#[test]
+fn of_a_manifest_counts_what_it_asks_for_the_target_and_what_is_in_it() {
+    let [web, other] = [WEB, SANDBOX].map(|id| format!("{POD}/{id}"));
+    let limits = [("memory.max", "4096\n"), ("cpu.max", "max 100000\n")];
+    let none = [("memory.max", "max\n"), ("cpu.max", "max 100000\n")];
+    let groups: [Group; 3] = [(POD, "", &none), (&web, "7\n", &limits), (&other, "", &none)];
+    let (folder, root) = tree(&groups);
+    let mounts = "30 1 0:26 / /cg rw - cgroup2 cgroup2 rw\n";
+    fs::create_dir_all(folder.path().join("proc/self")).unwrap();
+    fs::write(folder.path().join("proc/self/mountinfo"), mounts).unwrap();
+    for group in ["", "/kubepods", "/kubepods/burstable", POD, &web, &other] {
+        fs::write(folder.path().join(format!("cg{group}/cgroup.controllers")), "cpu memory\n")
+            .unwrap();
+    }
+    let texts = [("pod.yaml".to_owned(), MANIFEST.to_owned())];
+    let manifest = assay_audit::manifest(&texts).unwrap();
+    let unmet = |group: &str| -> Vec<String> {
+        let place = assay_audit::Place::Group(group.to_owned());
+        let wishes = Wishes::read(&root, group, Some((&manifest, "pod.yaml")), &place).unwrap();
+        let unmet = wishes.unmet().map(|one| one.file.rsplit_once(POD).unwrap().1.to_owned());
+        unmet.filter(|file| file.ends_with("cpu.max") || file.ends_with("memory.max")).collect()
+    };
+    assert_eq!(unmet(&web), [format!("/{WEB}/cpu.max")]);
+    let mut of_pod = unmet(POD);
+    of_pod.sort();
+    let all = [
+        format!("/{SANDBOX}/cpu.max"),
+        format!("/{SANDBOX}/memory.max"),
+        format!("/{WEB}/cpu.max"),
+        "/cpu.max".to_owned(),
+        "/memory.max".to_owned(),
+    ];
+    assert_eq!(of_pod, all);
+}

@@ -17,7 +17,7 @@ const PERIOD: f64 = 100_000.0;
 const SLACK: f64 = 0.15;
 /// Of a share, relative to itself.
 const MARGIN: f64 = 0.15;
-/// The parts of the copy where weights are 10 and 30, and 10 and 10.
+/// The parts of the copy where weights are 2 and 6, and 2 and 2.
 const DIVIDED: f64 = 0.25;
 const EQUAL: f64 = 0.5;
 
@@ -72,14 +72,15 @@ fn judge_max(quota: f64, capped: &[Window], free: &[Window], throttled: u64) -> 
     Proof::not_provable(reason).with(seen).with(twin)
 }
 
-/// Copy and twin share a CPU, first with weights 10 and 30, then with equal ones.
+/// Copy and twin share a CPU, first with weights 2 and 6, then with equal ones: so little that a group beside them with the usual
+/// weight loses hardly any of it.
 pub(super) fn weight(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     let cpu = cpu_of(beside, group)?;
     let start = |group| beside.start(group, &format!("spin cpu={cpu}"));
     let probes = [start(COPY)?, start(TWIN)?];
     let mut shares = Vec::new();
-    for twin in [30, 10] {
-        set_weight(beside, COPY, 10)?;
+    for twin in [6, 2] {
+        set_weight(beside, COPY, 2)?;
         set_weight(beside, TWIN, twin)?;
         beside.pause(0.1)?;
         shares.push(beside.windows(6, 0.25, || probes.iter().map(Running::cpu_ns).collect())?);
@@ -118,8 +119,8 @@ fn judge_weight(divided: &[Window], equal: &[Window], sched_ext: Option<&str>) -
     let within = |share: Interval, due: f64| {
         share.low > due * (1.0 - MARGIN) && share.high < due * (1.0 + MARGIN)
     };
-    let seen = format!("weights 10 and 30 on one CPU: share {divided}, {DIVIDED} by weight");
-    let twin = format!("weights 10 and 10: share {equal}, {EQUAL} by weight");
+    let seen = format!("weights 2 and 6 on one CPU: share {divided}, {DIVIDED} by weight");
+    let twin = format!("weights 2 and 2: share {equal}, {EQUAL} by weight");
     if busy < 0.05 {
         return Proof::not_provable(format!("others left {:.0} % of the CPU", 100.0 * busy))
             .with(seen)
@@ -130,7 +131,7 @@ fn judge_weight(divided: &[Window], equal: &[Window], sched_ext: Option<&str>) -
     }
     if within(equal, EQUAL) && divided.low > DIVIDED * (1.0 + MARGIN) {
         let why = sched_ext.map_or_else(String::new, |ops| format!(", where {ops} schedules"));
-        return Proof::not_enforced(format!("weights 10 and 30 do not divide a CPU 1:3{why}"))
+        return Proof::not_enforced(format!("weights 2 and 6 do not divide a CPU 1:3{why}"))
             .with(seen)
             .with(twin);
     }
