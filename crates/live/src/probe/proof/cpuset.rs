@@ -16,13 +16,16 @@ pub(super) fn cpus(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
         return Ok(Proof::not_provable("it leaves out none of the CPUs of the group above"));
     };
     beside.write(COPY, "cpuset.cpus", &set.to_string())?;
-    let words = format!("spin duty=1 cpu={outside}");
-    let [copy, twin] = [COPY, TWIN].map(|group| beside.start(group, &words).is_ok());
-    Ok(judge(outside, copy, twin))
+    let starts = |group, cpu| beside.start(group, &format!("spin duty=1 cpu={cpu}")).is_ok();
+    let [copy, twin] = [COPY, TWIN].map(|group| starts(group, outside));
+    // A probe may also end for another reason.
+    let inside = set.iter().next().is_some_and(|inside| starts(COPY, inside));
+    Ok(judge(outside, copy, inside, twin))
 }
 
-fn judge(outside: u16, copy: bool, twin: bool) -> Proof {
+fn judge(outside: u16, copy: bool, inside: bool, twin: bool) -> Proof {
     match (copy, twin) {
+        (false, true) if !inside => Proof::not_provable("no probe starts in the copy"),
         (false, true) => {
             Proof::enforced(format!("copy: CPU {outside} refused; twin without a set: accepted"))
         }
@@ -42,8 +45,9 @@ mod tests {
 
     #[test]
     fn a_set_needs_a_twin_that_may_leave_it() {
-        assert_eq!(judge(1, false, true).verdict, Verdict::Enforced);
-        assert_eq!(judge(1, true, true).verdict, Verdict::NotEnforced);
-        assert_eq!(judge(1, false, false).verdict, Verdict::NotProvable);
+        assert_eq!(judge(1, false, true, true).verdict, Verdict::Enforced);
+        assert_eq!(judge(1, true, true, true).verdict, Verdict::NotEnforced);
+        assert_eq!(judge(1, false, true, false).verdict, Verdict::NotProvable);
+        assert_eq!(judge(1, false, false, true).verdict, Verdict::NotProvable);
     }
 }

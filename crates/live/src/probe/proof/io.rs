@@ -187,10 +187,14 @@ fn judge(device: &str, kind: Kind, capped: &[Window], free: &[Window]) -> Proof 
             .with(seen)
             .with(twin);
     }
-    if free >= 1.5 * cap && read.mean <= cap * (1.0 + SLACK) {
+    if free >= 1.5 * cap && (0.5 * cap..=cap * (1.0 + SLACK)).contains(&read.mean) {
         return Proof::enforced(seen).with(twin);
     }
-    Proof::not_provable("the disk gave the twin no more than the cap").with(seen).with(twin)
+    let why = match free >= 1.5 * cap {
+        true => "something else than the cap held the copy",
+        false => "the disk gave the twin no more than the cap",
+    };
+    Proof::not_provable(why).with(seen).with(twin)
 }
 
 #[cfg(test)]
@@ -226,5 +230,6 @@ mod tests {
         assert_eq!(verdict(2.0, 8.0), Verdict::Enforced);
         assert_eq!(verdict(8.0, 8.0), Verdict::NotEnforced);
         assert_eq!(verdict(1.0, 1.0), Verdict::NotProvable);
+        assert_eq!(verdict(0.1, 8.0), Verdict::NotProvable);
     }
 }

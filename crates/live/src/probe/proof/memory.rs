@@ -25,8 +25,10 @@ pub(super) fn max(beside: &Beside<'_>, amount: f64) -> Result<Proof, Error> {
     } else {
         ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.max_usage_in_bytes"]
     };
-    if touch(beside, TWIN, ask)?.is_none() {
-        return Ok(Proof::not_provable("the twin without the limit was killed, too"));
+    if touch(beside, TWIN, ask)?.is_none_or(|twin| twin.bytes < ask) {
+        return Ok(Proof::not_provable(
+            "the twin without the limit did not come to have all, either",
+        ));
     }
     beside.write(COPY, files[0], &size.to_string())?;
     // On v1 this counts memory and swap. With less it would be met before the limit that is tried.
@@ -45,10 +47,10 @@ pub(super) fn max(beside: &Beside<'_>, amount: f64) -> Result<Proof, Error> {
 fn judge_max(size: u64, ask: u64, is_killed: bool, peak: Option<u64>, met: u64) -> Proof {
     let [size_text, ask_text] = [size, ask].map(|bytes| Bytes::new(bytes).to_string());
     let twin = format!("twin without a limit: {ask_text}");
-    // Anybody may kill a probe, and the kernel does so first if all memory runs out.
-    if is_killed && met == 0 {
-        let why = "the probe was killed, and not for the copy's limit";
-        return Proof::not_provable(why).with(twin);
+    let is_beyond = !is_killed && peak.is_some_and(|peak| peak > size + MIB);
+    // Anybody may kill a probe, the kernel does so first if all memory runs out, and one without CPU time asks for nothing.
+    if met == 0 && !is_beyond {
+        return Proof::not_provable("the copy ended before it met its limit").with(twin);
     }
     if is_killed {
         return Proof::enforced(format!("copy with {size_text}: killed before it had {ask_text}"))
@@ -136,6 +138,9 @@ fn judge_high(size: u64, free: Touched, slowed: Option<Touched>, events: u64) ->
     let times = speed(&free) / speed(&slowed).max(f64::MIN_POSITIVE);
     let what = format!("copy with {size}: {times:.0} times slower than its twin, {events} events");
     match events {
+        0 if slowed.bytes < free.bytes => {
+            Proof::not_provable("the copy had no time to ask for all").with(what)
+        }
         0 => Proof::not_enforced(format!("a copy with {size} was never slowed")).with(what),
         _ if times >= 2.0 => Proof::enforced(what),
         _ => Proof::not_provable("the kernel counted the excess, and the copy was hardly slower")
@@ -183,8 +188,10 @@ mod tests {
         assert_eq!(judge(false, Some(16 * MIB)), Verdict::Enforced);
         assert_eq!(judge(false, Some(24 * MIB)), Verdict::NotEnforced);
         assert_eq!(judge(false, None), Verdict::NotProvable);
-        let by_others = judge_max(16 * MIB, 24 * MIB, true, Some(9 * MIB), 0);
-        assert_eq!(by_others.verdict, Verdict::NotProvable);
+        let unmet = |is_killed, peak| judge_max(16 * MIB, 24 * MIB, is_killed, peak, 0).verdict;
+        assert_eq!(unmet(true, Some(9 * MIB)), Verdict::NotProvable, "killed by others");
+        assert_eq!(unmet(false, Some(9 * MIB)), Verdict::NotProvable, "without CPU time");
+        assert_eq!(unmet(false, Some(24 * MIB)), Verdict::NotEnforced);
     }
 
     #[test]
@@ -207,6 +214,7 @@ mod tests {
         let judge = |touched, events| judge_high(16 * MIB, free, touched, events).verdict;
         assert_eq!(judge(Some(slow), 9), Verdict::Enforced);
         assert_eq!(judge(Some(free), 0), Verdict::NotEnforced);
+        assert_eq!(judge(Some(slow), 0), Verdict::NotProvable, "without CPU time");
         assert_eq!(judge(Some(free), 9), Verdict::NotProvable);
         assert_eq!(judge(None, 9), Verdict::NotProvable);
     }
