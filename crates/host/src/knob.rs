@@ -43,7 +43,7 @@ pub use reading::{
     matches_written, numeric_reading, weight,
 };
 pub use reference::reference;
-pub use table::{WEIGHT_AS_NICE, all, find, settings, suggest};
+pub use table::{WEIGHT_AS_NICE, all, find, setting_files, settings, suggest};
 pub use translate::{
     CORE, DeviceDecision, DiskQueue, RootSetting, Translation, Untranslatable, Version, translate,
 };

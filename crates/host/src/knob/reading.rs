@@ -33,10 +33,9 @@ impl Limit {
 /// Parses a single limit: `max`, a number, or v1's -1 and largest number of whole pages.
 #[must_use]
 pub fn limit(text: &str) -> Option<Limit> {
-    const FROM: u64 = 0x7fff_ffff_ffff_0000;
     match text.trim() {
         "max" | "-1" => Some(Limit::None),
-        number => number.parse().ok().map(|number: u64| match number >= FROM {
+        number => number.parse().ok().map(|number: u64| match number as f64 >= UNLIMITED_FROM {
             true => Limit::None,
             false => Limit::At(number),
         }),
@@ -103,8 +102,18 @@ pub fn numeric_reading(file: &str, text: &str) -> Option<f64> {
 /// on the host.
 #[must_use]
 pub fn is_of_new_group(file: &str, text: &str) -> Option<bool> {
-    let default = find(file)?.default()?;
-    Some(matches_default(file, default, text.trim()))
+    let knob = find(file)?;
+    match (knob.default(), knob.range) {
+        (Some(default), _) => Some(matches_default(file, default, text.trim())),
+        // The text for no limit differs from kernel to kernel.
+        (None, ValueRange::BytesOrMax | ValueRange::BytesOrMinusOne) => Some(is_unlimited(text)),
+        (None, ValueRange::NamedKeys(_) | ValueRange::NamedNumber { .. }) => {
+            let none = if file.ends_with(".max") { "max" } else { "0" };
+            let mut values = text.lines().flat_map(|line| line.split_whitespace().skip(1));
+            Some(values.all(|word| word.rsplit('=').next() == Some(none)))
+        }
+        _ => None,
+    }
 }
 
 /// Whether `value` is `default`, in any spelling of the kernel: no limit reads as `max`, -1 or a huge number.
@@ -217,6 +226,15 @@ mod tests {
             ("pids.max", "max", "3"),
             ("io.weight", "default 100\n", "default 100\n8:0 200"),
             ("io.max", "", "8:0 rbps=1 wbps=max riops=max wiops=max"),
+            ("hugetlb.2MB.max", "9223372036852678656", "4194304"),
+            ("hugetlb.1GB.rsvd.max", "max", "0"),
+            ("misc.max", "sev max\nsev_es max", "sev 5\nsev_es max"),
+            (
+                "rdma.max",
+                "mlx4_0 hca_handle=max hca_object=max",
+                "mlx4_0 hca_handle=2 hca_object=max",
+            ),
+            ("dmem.low", "drm/vram0 0", "drm/vram0 4096"),
         ] {
             assert_eq!(is_of_new_group(file, new), Some(true), "{file} {new}");
             assert_eq!(is_of_new_group(file, set), Some(false), "{file} {set}");

@@ -73,17 +73,37 @@ static SETTINGS: LazyLock<Vec<&Knob>> = LazyLock::new(|| {
     let is_kept = |knob: &&Knob| {
         knob.role == Role::Setting
             && knob.range != COUNTER
-            && (knob.default().is_some() || knob.is_root_only() && knob.unit == Unit::Table)
+            && knob.name != WEIGHT_AS_NICE
+            && match knob.default() {
+                Some(_) => true,
+                // Of the others some are only written, and `memory.oom_control` counts as well.
+                None => matches!(knob.unit, Unit::Table | Unit::Bytes | Unit::Count),
+            }
     };
-    let kept = all().iter().filter(is_kept);
-    kept.filter(|knob| !knob.is_pattern() && knob.name != WEIGHT_AS_NICE).collect()
+    all().iter().filter(is_kept).collect()
 });
 
-/// The settings of a host's groups: files that keep what is written, each once, of which it is known what they say in a new group; and the tables
-/// of the root.
+/// Huge page sizes of all architectures, as in names of files.
+const SIZES: [&str; 7] = ["64KB", "2MB", "16MB", "32MB", "512MB", "1GB", "16GB"];
+
+static SETTING_FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let names = |knob: &&Knob| match knob.is_pattern() {
+        true => SIZES.map(|size| knob.name_for(size)).to_vec(),
+        false => vec![knob.name.to_owned()],
+    };
+    settings().iter().flat_map(names).collect()
+});
+
+/// The settings of a host's groups: files that keep what is written, each once; and the tables of the root.
 #[must_use]
 pub fn settings() -> &'static [&'static Knob] {
     &SETTINGS
+}
+
+/// The names of their files, with each size of huge pages.
+#[must_use]
+pub fn setting_files() -> &'static [String] {
+    &SETTING_FILES
 }
 
 /// The knob whose name is closest to `name`, if one is close.
