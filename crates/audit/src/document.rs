@@ -90,7 +90,7 @@ pub fn audit(snapshot: &Snapshot) -> Audit {
     let mut set: BTreeSet<&str> = BTreeSet::new();
     for node in host.groups(Scope::All) {
         paths.insert(node.path());
-        if node.settings().next().is_some() {
+        if node.all_settings().next().is_some() {
             set.insert(node.path());
         }
     }

@@ -11,6 +11,8 @@ pub(crate) struct Found {
     pub(crate) group: String,
     pub(crate) sentence: String,
     readings: Vec<Reading>,
+    /// What to do in this case, instead of what its rule says.
+    pub(crate) remedy: Option<&'static str>,
     /// More readings, which it has in common with others: there may be as many as groups before the first are chosen.
     shared: Option<Rc<[Reading]>>,
 }
@@ -19,12 +21,19 @@ impl Found {
     /// A sentence about a group that rests on these of its files.
     pub(crate) fn new(node: Node, files: &[&str], sentence: String) -> Self {
         let readings = files.iter().map(|file| node.reading(file).cut()).collect();
-        Self { group: node.path().to_owned(), sentence, readings, shared: None }
+        Self { group: node.path().to_owned(), sentence, readings, remedy: None, shared: None }
     }
 
     /// A sentence about a group that rests on a file elsewhere.
     pub(crate) fn of_group(group: &str, reading: Reading, sentence: String) -> Self {
-        Self { group: group.to_owned(), sentence, readings: vec![reading.cut()], shared: None }
+        let readings = vec![reading.cut()];
+        Self { group: group.to_owned(), sentence, readings, remedy: None, shared: None }
+    }
+
+    /// The same with a remedy for its own cause, if that is known.
+    pub(crate) fn remedied(mut self, remedy: Option<&'static str>) -> Self {
+        self.remedy = remedy;
+        self
     }
 
     /// The same, resting on another reading too.
@@ -56,6 +65,8 @@ impl Found {
 /// What became of a setting of an installed unit that does not stand in its group's file: each is a rule's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Became {
+    /// Its controller is switched off.
+    Off,
     /// systemd has nowhere to write it: the controller is on v1.
     NeverApplied,
     /// The file says what holds while systemd starts or stops.

@@ -54,7 +54,7 @@ pub use page::{
 pub use protection::{Child, Parent, effective};
 pub use reference::reference;
 pub use rule::Rule;
-pub use rules::{CPU_TIME, all, find};
+pub use rules::{CPU_TIME, PRIORITY, all, find};
 pub use running_kernel::{KnownFact, known_facts, known_lines};
 pub use settings::{AMOUNTS, HOST_FILES, WATCHED, host_settings};
 pub use snapshot::Snapshot;

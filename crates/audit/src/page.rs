@@ -95,7 +95,7 @@ pub fn audit_page(audit: &Audit, all: bool) -> Page {
     if sections.is_empty() {
         sections.push(Section::new("findings", "Findings", |page| {
             page.text(match audit.with_settings {
-                0 => "No group has settings that differ from those of a new group.",
+                0 => "No group has settings that differ from those of a new group, of those that were read.",
                 _ => "No rule found anything wrong with these settings.",
             });
         }));
@@ -135,7 +135,11 @@ fn of_codes(page: &mut Parts, findings: &[&Finding], all: bool) {
         if same.len() > shown {
             page.text(format!("... and {} more {code} (--verbose)", same.len() - shown));
         }
-        page.styled("aside", format!("hint: {}", same[0].remedy));
+        let mut remedies: Vec<&str> = same.iter().take(shown).map(|one| one.remedy).collect();
+        remedies.dedup();
+        for remedy in remedies {
+            page.styled("aside", format!("hint: {remedy}"));
+        }
     }
 }
 

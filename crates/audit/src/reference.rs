@@ -10,21 +10,20 @@ use crate::rules;
 #[must_use]
 pub fn reference() -> String {
     let mut page = String::from(
-        "# Rules of `assay audit`\n\n`assay explain CODE` prints when a rule fires, and its source.\n",
+        "# Rules of `assay audit`\n\n`assay explain CODE` prints when a rule fires, its source, and what to do.\n",
     );
     for (word, class, heading) in Class::ALL {
         let _ = writeln!(
             page,
-            "\n## {heading} (`{word}`)\n\n| rule | meaning | applies to | remedy |\n|---|---|---|---|"
+            "\n## {heading} (`{word}`)\n\n| rule | meaning | applies to |\n|---|---|---|"
         );
         for rule in rules::all().filter(|rule| rule.class == class) {
             let _ = writeln!(
                 page,
-                "| `{}` | {} | {} | {} |",
+                "| `{}` | {} | {} |",
                 rule.code,
                 markdown_cell(rule.meaning),
-                markdown_cell(rule.versions),
-                markdown_cell(rule.remedy)
+                markdown_cell(rule.versions)
             );
         }
     }

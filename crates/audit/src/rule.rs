@@ -56,7 +56,7 @@ impl Rule {
                 owner: owner::named(host.snapshot, &one.group),
                 group: one.group.clone(),
                 sentence: one.sentence.clone(),
-                remedy: self.remedy,
+                remedy: one.remedy.unwrap_or(self.remedy),
                 readings: one.into_readings(),
             })
             .collect();

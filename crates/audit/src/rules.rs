@@ -11,6 +11,7 @@ mod kubelet;
 mod limits;
 mod protection;
 mod reclaim;
+mod state;
 mod swap;
 mod threads;
 mod translated;
@@ -21,7 +22,7 @@ use crate::rule::Rule;
 
 /// Every rule, in the order of its family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let families: [&[Rule]; 16] = [
+    let families: [&[Rule]; 17] = [
         io_weights::RULES,
         io_files::RULES,
         io_paths::RULES,
@@ -35,6 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         accounting::RULES,
         bounds::RULES,
         kernel_state::RULES,
+        state::RULES,
         translated::RULES,
         units::RULES,
         kubelet::RULES,
@@ -48,6 +50,7 @@ pub fn find(code: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.code.eq_ignore_ascii_case(code))
 }
 
+pub use io_files::PRIORITY;
 pub(crate) use limits::cpus;
 pub(crate) use protection::amount;
 pub use threads::CPU_TIME;

@@ -3,14 +3,14 @@
 use std::sync::LazyLock;
 
 use assay_host::facts::owner;
-use assay_host::knob::{is_of_new_group, settings, weight};
+use assay_host::knob::{is_of_new_group, setting_files, settings, weight};
 
 use crate::conversion::systemd;
 use crate::tree::Node;
 
 /// Files whose changes are told, by name: settings, and the one that says which of them the groups below have.
 pub static WATCHED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let mut names: Vec<&str> = settings().iter().map(|knob| knob.name).collect();
+    let mut names: Vec<&str> = setting_files().iter().map(String::as_str).collect();
     names.push("cgroup.subtree_control");
     names.sort_unstable();
     names
@@ -18,7 +18,7 @@ pub static WATCHED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 
 /// Settings that are amounts, with their controllers.
 pub static AMOUNTS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
-    let amounts = settings().iter().filter(|knob| knob.is_amount());
+    let amounts = settings().iter().filter(|knob| knob.is_amount() && !knob.is_pattern());
     amounts.map(|knob| (knob.name, knob.controller)).collect()
 });
 
@@ -75,6 +75,8 @@ impl Node<'_> {
         let is_own = match file {
             "cpu.weight" => self.text("cpu.idle") != Some("1"),
             "cpuset.cpus" | "cpuset.mems" => self.tree.hierarchy.is_v2,
+            // systemd and the kernel write these without being asked.
+            "cgroup.subtree_control" | "cgroup.clone_children" | "notify_on_release" => false,
             "blkio.bfq.weight" | "blkio.bfq.weight_device" => !self.is_usual_of_systemd(text),
             _ => true,
         };
@@ -95,6 +97,11 @@ impl Node<'_> {
     /// Whether the last name of its path is that of a unit of systemd which has a group.
     pub(crate) fn is_unit(self) -> bool {
         self.path().rsplit('/').next().is_some_and(owner::is_unit)
+    }
+
+    /// The settings that are set, of whatever kind.
+    pub(crate) fn all_settings(self) -> impl Iterator<Item = &'static str> {
+        WATCHED.iter().copied().filter(move |name| self.is_set(name))
     }
 
     /// The files of amounts that are set.

@@ -151,6 +151,12 @@ impl<'t> Node<'t> {
         self.text(file)?.trim().parse().ok()
     }
 
+    /// The number behind a key in a file of lines `key number`.
+    pub(crate) fn keyed(self, file: &str, key: &str) -> Option<u64> {
+        let mut lines = self.text(file)?.lines();
+        lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+    }
+
     /// The limit in a file; none where it says that there is no limit.
     pub(crate) fn limit(self, file: &str) -> Option<u64> {
         limit(self.text(file)?)?.amount()

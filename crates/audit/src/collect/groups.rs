@@ -17,7 +17,7 @@ use super::read::present;
 use super::reading_order::{Next, ReadingOrder};
 use super::threads::Tasks;
 use crate::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_GROUPS, MAX_PATHS};
-use crate::{AMOUNTS, CPU_TIME, WATCHED};
+use crate::{AMOUNTS, CPU_TIME, PRIORITY, WATCHED};
 
 /// Longer paths no system call takes (PATH_MAX).
 const LONGEST_PATH: usize = 4096;
@@ -27,13 +27,19 @@ const CLAIMANTS: usize = 4;
 
 /// Files of every group that rules read beside the settings. Counters are not among them: the kernel sums up those of all CPUs when they are read,
 /// which costs more than all else.
-const FILES: [&str; 5] = [
+const FILES: [&str; 8] = [
     "cgroup.controllers",
     "cpuset.cpus.effective",
     "cpuset.effective_cpus",
     "memory.current",
+    "memory.oom_control",
+    "memory.usage_in_bytes",
     "memory.use_hierarchy",
+    "pids.current",
 ];
+
+/// How often a limit has refused something, which costs no sum over CPUs.
+const REFUSED: [&str; 2] = ["pids.events", "pids.events.local"];
 
 /// Counters by disk, read for such groups.
 const OF_DISKS: [&str; 3] =
@@ -168,10 +174,25 @@ fn group(tasks: &Tasks, is_v2: bool, directory: &Path, path: String, names: &[St
     let threads = tasks.threads(directory, is_v2);
     let mut open_on = None;
     // Only for groups with a setting of I/O the disks are looked for.
-    let mut of_io = AMOUNTS.iter().filter(|(_, controller)| *controller == "io");
-    if path != "/" && of_io.any(|(name, _)| is_set(&files, name)) {
+    let of_io = AMOUNTS.iter().filter(|(_, controller)| *controller == "io");
+    let mut of_io = of_io.map(|(name, _)| *name).chain(PRIORITY);
+    if path != "/" && of_io.any(|name| is_set(&files, name)) {
         files.extend(OF_DISKS.into_iter().filter_map(text));
         open_on = Some(open_files::devices(tasks, directory));
+    }
+    if is_set(&files, "pids.max") {
+        files.extend(REFUSED.into_iter().filter_map(text));
+    }
+    let is_refusal = |name: &&String| name.starts_with("hugetlb.") && name.ends_with(".events");
+    let limited = files.iter().filter_map(|(name, text)| {
+        let is_set = is_of_new_group(name, text.value()?) == Some(false);
+        (name.starts_with("hugetlb.") && is_set).then_some(())
+    });
+    if limited.count() > 0 {
+        files.extend(names.iter().filter(is_refusal).filter_map(|name| text(name)));
+    }
+    if path == "/" {
+        files.extend(text("cgroup.stat"));
     }
     if is_set(&files, "memory.high") {
         files.extend(text("memory.stat"));

@@ -108,7 +108,12 @@ struct Held<'h, 's> {
 
 impl Held<'_, '_> {
     fn became(&self, asked: &Asked, startup: Option<&Asked>) -> Option<(Became, Found)> {
-        let tree = self.host.tree_of(asked.controller)?;
+        let Some(tree) = self.host.tree_of(asked.controller) else {
+            let why = self.host.why_off(asked.controller).filter(|_| !is_of_new_group(asked))?;
+            let origin = self.origin(asked, "");
+            let sentence = format!("{} of its unit was never applied: {why}", origin.value);
+            return Some((Became::Off, Found::of_group(self.path, origin, sentence)));
+        };
         let is_v2 = tree.hierarchy.is_v2;
         let target = if is_v2 { &asked.v2 } else { &asked.v1 };
         let origin = self.origin(asked, "");
@@ -137,7 +142,9 @@ impl Held<'_, '_> {
                 "{} of its unit file stands nowhere: {} is not enabled for the group",
                 origin.value, asked.controller
             );
-            let found = || (Became::Differs, of_group(sentence).and(node.reading(CONTROLLERS)));
+            let disabled = || self.is_disabled_above(asked.controller).then_some(DISABLED);
+            let found = || of_group(sentence).and(node.reading(CONTROLLERS)).remedied(disabled());
+            let found = || (Became::Differs, found());
             return (is_v2 && !is_former && lacks && !is_of_new_group(asked)).then(found);
         };
         // The memory of a virtual machine grows and shrinks, and in a container systemd takes parts of the container's limit.
@@ -156,7 +163,22 @@ impl Held<'_, '_> {
             origin.value,
             row.expected.unwrap_or_default()
         );
-        Some((Became::Differs, Found::new(node, &[file], sentence).and(origin)))
+        let refused = refused(node, target);
+        let why = refused.as_ref().map(|used| format!("; v1 refuses a limit below {}", used.file));
+        let sentence = sentence + &why.unwrap_or_default();
+        let remedy = refused.is_some().then_some(BELOW_USE);
+        let found = Found::new(node, &[file], sentence).and(origin).and_all(refused);
+        Some((Became::Differs, found.remedied(remedy)))
+    }
+
+    /// Whether a unit whose group is above keeps a controller from those below.
+    fn is_disabled_above(&self, controller: &str) -> bool {
+        let units = self.path.split('/').filter_map(|name| self.host.snapshot.units.get(name));
+        let mut lines = units.flatten().flat_map(|file| &file.settings);
+        lines.any(|line| {
+            let list = line.strip_prefix("DisableControllers=").unwrap_or_default();
+            list.split_whitespace().any(|name| name == controller)
+        })
     }
 
     /// A setting for the start that stands in the file.
@@ -186,6 +208,22 @@ impl Held<'_, '_> {
         let origin = self.unit.origin(&format!("{before}{}", key(asked))).unwrap_or_default();
         Reading::new(origin, format!("{before}{}", asked.setting))
     }
+}
+
+const DISABLED: &str =
+    "take the controller out of DisableControllers= of the slice above, then daemon-reload";
+
+const BELOW_USE: &str = "free memory of the group first (memory.force_empty, or a restart): the kernel refuses a limit below the use \
+                         (EBUSY), so that a daemon-reload fails again";
+
+/// What a group of v1 uses, if that is more than the limit that is wanted.
+fn refused(node: Node, target: &Target) -> Option<Reading> {
+    const USED: &str = "memory.usage_in_bytes";
+    let Target::File { name: "memory.limit_in_bytes", wanted: Wanted::Bytes(bytes), .. } = target
+    else {
+        return None;
+    };
+    (node.number(USED)? > *bytes).then(|| node.reading(USED))
 }
 
 /// A value for a sentence.

@@ -1,6 +1,6 @@
 //! What is not counted where one would expect it.
 
-use crate::finding::Class;
+use crate::finding::{Class, Reading};
 use crate::rule::{Find, Found, Host, Rule, Scope};
 use crate::rules::protection::amount;
 use crate::tree::Node;
@@ -9,12 +9,12 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-PSI-OFF",
         class: Class::Risk,
-        condition: "`cgroup.pressure` is 0, and the group has threads in it or below",
-        versions: "v2, Linux 6.1",
-        meaning: "its cpu.pressure, memory.pressure and io.pressure are not kept; what acts by them, such as systemd-oomd, is blind",
+        condition: "`cgroup.pressure` is 0, and the group has threads in it or below; or there is no /proc/pressure",
+        versions: "v2; for a group Linux 6.1",
+        meaning: "no pressure is counted; what acts by it, such as systemd-oomd, is blind",
         remedy: "echo 1 > cgroup.pressure",
-        source: "cgroup-v2.rst, \"cgroup.pressure\"",
-        find: Find::Each(Scope::V2, no_pressure),
+        source: "cgroup-v2.rst, \"cgroup.pressure\"; accounting/psi.rst; systemd-oomd.service(8)",
+        find: Find::Host(no_pressure),
     },
     Rule {
         code: "A-HUGETLB",
@@ -29,10 +29,37 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-fn no_pressure(_: &Host, node: Node) -> Option<Found> {
-    let sentence = "pressure of the group is not counted: what acts by it sees none".to_owned();
-    (node.text("cgroup.pressure") == Some("0") && node.is_populated())
-        .then(|| Found::new(node, &["cgroup.pressure"], sentence))
+fn no_pressure(host: &Host) -> Vec<Found> {
+    let of_group = |node: Node| {
+        let sentence = "pressure of the group is not counted: what acts by it sees none".to_owned();
+        (node.text("cgroup.pressure") == Some("0") && node.is_populated())
+            .then(|| Found::new(node, &["cgroup.pressure"], sentence))
+    };
+    let groups = host.groups(Scope::V2).filter_map(of_group);
+    of_machine(host).into_iter().chain(groups).collect()
+}
+
+/// Of the whole machine, where the command line was read besides: older snapshots lack both.
+fn of_machine(host: &Host) -> Option<Found> {
+    const CMDLINE: &str = "/proc/cmdline";
+    let options = host.file(CMDLINE)?;
+    let is_there =
+        |name: &&str| host.snapshot.machine.files.contains_key(&format!("/proc/pressure/{name}"));
+    if ["cpu", "io", "memory"].iter().any(is_there) {
+        return None;
+    }
+    let top = host.groups(Scope::V2).next()?;
+    let asks = |line: &String| line.starts_with("ManagedOOM") && line.ends_with("=kill");
+    let units = host.snapshot.units.iter();
+    let mut blind =
+        units.filter(|(_, files)| files.iter().any(|file| file.settings.iter().any(asks)));
+    let blind =
+        blind.next().map(|(name, _)| format!("; ManagedOOM...=kill of {name} does nothing"));
+    let sentence =
+        format!("the kernel counts no pressure (no /proc/pressure){}", blind.unwrap_or_default());
+    let remedy = "boot with psi=1, a kernel with CONFIG_PSI";
+    let found = Found::new(top, &[], sentence).and(Reading::new(CMDLINE, options));
+    Some(found.remedied(Some(remedy)))
 }
 
 fn outside(_: &Host, node: Node) -> Option<Found> {
@@ -67,6 +94,20 @@ mod tests {
         host(1, "0").only("A-PSI-OFF");
         host(1, "1").silent("A-PSI-OFF");
         host(0, "0").silent("A-PSI-OFF");
+    }
+
+    /// microsoft/WSL#11147.
+    #[test]
+    fn a_machine_without_pressure_is_named_with_a_unit_that_needs_it() {
+        let host = |options: Option<&str>| {
+            let host = Fake::v2().unit("app.slice", &["ManagedOOMMemoryPressure=kill"]);
+            options.into_iter().fold(host, |host, text| host.host_file("/proc/cmdline", text))
+        };
+        let found = host(Some("psi=0")).only("A-PSI-OFF");
+        assert!(found.sentence.ends_with("=kill of app.slice does nothing"), "{found:?}");
+        assert!(found.remedy.contains("psi=1"));
+        host(None).silent("A-PSI-OFF");
+        host(Some("")).host_file("/proc/pressure/memory", "some").silent("A-PSI-OFF");
     }
 
     #[test]

@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
+use assay_host::facts::owner::unit_of_system;
 use assay_host::knob::field;
 
+use crate::disks::MOST_NAMED;
 use crate::finding::Class;
 use crate::rule::{Find, Found, Host, Rule, Scope};
+use crate::snapshot::Disk;
 use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[
@@ -49,7 +52,47 @@ pub(super) static RULES: &[Rule] = &[
         source: "cgroup-v2.rst, \"Writeback\"",
         find: Find::Each(Scope::V2Of("io"), io_without_memory),
     },
+    Rule {
+        code: "A-PRIORITY",
+        class: Class::NoEffect,
+        condition: "`io.prio.class`, `blkio.prio.class`, or `IOSchedulingClass=` of the group's unit is set, and no disk of the group, or \
+                    none of the machine where those are unknown, has the scheduler bfq or mq-deadline",
+        versions: "v1 and v2, Linux 5.14",
+        meaning: "only bfq and mq-deadline read priorities of I/O",
+        remedy: "echo mq-deadline > /sys/block/DISK/queue/scheduler",
+        source: "block/ioprio.rst; block/mq-deadline.c (dd_prio); block/blk-ioprio.c",
+        find: Find::Each(Scope::Of("io"), priority),
+    },
 ];
+
+/// Which class of I/O requests of a group have.
+pub const PRIORITY: [&str; 2] = ["io.prio.class", "blkio.prio.class"];
+
+fn priority(host: &Host, node: Node) -> Option<Found> {
+    const KEY: &str = "IOSchedulingClass=";
+    let unit = || {
+        let (path, unit) = (node.path(), unit_of_system(node.path())?);
+        let own = path.ends_with(unit).then(|| host.snapshot.units.get(unit))??;
+        let last =
+            own.iter().flat_map(|file| &file.settings).rfind(|line| line.starts_with(KEY))?;
+        (last.len() > KEY.len()).then_some(last.as_str())
+    };
+    let file = node.first_set(&PRIORITY);
+    let what = file.map(|file| format!("{file} {}", node.text(file).unwrap_or_default()));
+    let what = what.or_else(|| unit().map(str::to_owned))?;
+    let used = host.used(node);
+    let mut disks: Vec<&Disk> = used.disks.iter().flat_map(|disk| host.bottom(disk)).collect();
+    if disks.is_empty() {
+        disks = host.usable().collect();
+    }
+    let reads = |disk: &&Disk| matches!(disk.scheduler(), Some("bfq" | "mq-deadline") | None);
+    let first = disks.first().filter(|_| !disks.iter().any(reads))?;
+    let names: Vec<&str> = disks.iter().take(MOST_NAMED).map(|disk| disk.name.as_str()).collect();
+    let sentence =
+        format!("{what} does nothing on {}: its scheduler reads no priorities", names.join(", "));
+    let found = Found::new(node, file.as_slice(), sentence);
+    Some(found.and_all(used.reading).and(first.reading()))
+}
 
 const THROTTLE: [&str; 4] = [
     "blkio.throttle.read_bps_device",
@@ -170,6 +213,25 @@ mod tests {
         let alone = |fake: Fake| fake.codes().contains(&("A-LATENCY-ALONE", "/g".to_owned()));
         assert!(alone(host("8:0 target=10000", 1)) && alone(host("", 0)));
         assert!(!alone(host("", 1)) && !alone(host("8:0 target=20000", 1)));
+    }
+
+    /// ublue-os/bazzite#4375.
+    #[test]
+    fn a_class_of_io_needs_a_scheduler_that_reads_it() {
+        let host = |scheduler: &str, class: &str, unit: &[&str]| {
+            let stat = ("io.stat", "8:0 rbytes=4096 wbytes=0");
+            let host = Fake::v2().disk("sda", "8:0", scheduler).disk("sdb", "8:16", "[bfq]");
+            let host = host.group_of("/system.slice", 0, &[]);
+            host.group("/system.slice/a.service", &[("io.prio.class", class), stat])
+                .unit("a.service", unit)
+        };
+        let found = host("[none] mq-deadline", "idle", &[]).only("A-PRIORITY");
+        assert!(found.sentence.starts_with("io.prio.class idle does nothing on sda"), "{found:?}");
+        let unit = ["IOSchedulingClass=idle"];
+        let found = host("[none]", "no-change", &unit).only("A-PRIORITY");
+        assert!(found.sentence.starts_with("IOSchedulingClass=idle does nothing"), "{found:?}");
+        host("none [mq-deadline]", "idle", &unit).silent("A-PRIORITY");
+        host("[none]", "no-change", &[]).silent("A-PRIORITY");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-ABOVE-HOST",
         class: Class::NoEffect,
-        condition: "`cpu.max` allows more CPUs than the group may run on, or `memory.max` is not below `MemTotal`; in a \
+        condition: "`cpu.max` allows more CPUs than the group may run on, by more than a slice of 5 ms for each, or `memory.max` is not below `MemTotal`; in a \
                     container it must be above, since an equal one may be what lxcfs shows as `MemTotal`",
         versions: "all",
         meaning: "the machine has no more than that to give; a quota of just as many CPUs can still throttle, since slices are left over on \
@@ -110,8 +110,11 @@ fn more_than_the_cpus(host: &Host, node: Node) -> Option<Found> {
     let (number, reading) = nearest.or_else(online)?;
     let sentence =
         format!("{file} ({} CPUs) has no effect: the group may run on {number}", cpus(own));
-    (own > number as f64).then(|| Found::new(node, &[file], sentence).and(reading))
+    (own > number as f64 * (1.0 + SLICE)).then(|| Found::new(node, &[file], sentence).and(reading))
 }
+
+/// Of the usual period, what each CPU may have left over from the one before (sched_cfs_bandwidth_slice_us).
+const SLICE: f64 = 0.05;
 
 fn more_than_the_memory(host: &Host, node: Node) -> Option<Found> {
     let memory = *host.snapshot.machine.memory.value()?;
@@ -192,7 +195,7 @@ mod tests {
         };
         let found = host("450000 100000").only("A-ABOVE-HOST");
         assert_eq!(found.sentence, "cpu.max (4.5 CPUs) has no effect: the group may run on 4");
-        host("400000 100000").silent("A-ABOVE-HOST");
+        host("410000 100000").silent("A-ABOVE-HOST");
         host("350000 100000").silent("A-ABOVE-HOST");
         let v1 = |quota: &str| {
             Fake::v1("cpu")

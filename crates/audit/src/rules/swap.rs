@@ -29,6 +29,16 @@ pub(super) static RULES: &[Rule] = &[
         find: Find::Each(Scope::V2Of("memory"), slowed),
     },
     Rule {
+        code: "A-SWAP-ALONE",
+        class: Class::MeansElse,
+        condition: "`memory.swap.max` of a group that is no unit of systemd is set, above 0, and neither the group nor one above has `memory.max` or `memory.high`",
+        versions: "v2",
+        meaning: "it limits swap alone; on v1 `memory.memsw.limit_in_bytes` limited memory as well",
+        remedy: "set memory.max besides, if memory is meant",
+        source: "cgroup-v2.rst, \"memory.swap.max\"; nsjail#342",
+        find: Find::Each(Scope::V2Of("memory"), swap_alone),
+    },
+    Rule {
         code: "A-SOFT-LIMIT",
         class: Class::Weakened,
         condition: "`memory.soft_limit_in_bytes` is set",
@@ -68,9 +78,7 @@ fn no_swap(host: &Host) -> Vec<Found> {
 
 fn slowed(host: &Host, node: Node) -> Option<Found> {
     let high = node.number("memory.high").filter(|high| *high > 0)?;
-    let mut lines = node.text("memory.stat")?.lines();
-    let anonymous =
-        lines.find_map(|line| line.strip_prefix("anon ")?.trim().parse::<u64>().ok())?;
+    let anonymous = node.keyed("memory.stat", "anon")?;
     let refused = node.with_ancestors().find(|group| group.number("memory.swap.max") == Some(0));
     let (swap, machine) = total(host)?;
     let reading = match refused {
@@ -87,6 +95,16 @@ fn slowed(host: &Host, node: Node) -> Option<Found> {
         let stat = Reading { value: format!("anon {anonymous}"), ..node.reading("memory.stat") };
         Found::new(node, &["memory.high"], sentence).and(stat).and(reading)
     })
+}
+
+fn swap_alone(_: &Host, node: Node) -> Option<Found> {
+    const FILE: &str = "memory.swap.max";
+    // Whoever writes `MemorySwapMax=` means swap.
+    let limit = node.limit(FILE).filter(|limit| *limit > 0 && !node.is_unit())?;
+    let has_limit = |node: Node| node.first_set(&["memory.max", "memory.high"]).is_some();
+    let sentence = format!("memory.swap.max {} limits swap; memory has no limit", amount(limit));
+    (!node.with_ancestors().any(has_limit))
+        .then(|| Found::new(node, &[FILE, "memory.max"], sentence))
 }
 
 fn soft_limit(_: &Host, node: Node) -> Option<Found> {
@@ -126,6 +144,20 @@ mod tests {
         assert!(found.sentence.starts_with("if its 95 MiB of anonymous memory"), "{found:?}");
         host("anon 1048576\nfile 0", "0").silent("A-HIGH-NO-SWAP");
         host("anon 99614720\nfile 0", "max").silent("A-HIGH-NO-SWAP");
+    }
+
+    /// google/nsjail#342.
+    #[test]
+    fn a_limit_of_swap_alone_limits_no_memory() {
+        let host = |swap: &str, above: &str| {
+            let files = [("memory.swap.max", swap), ("memory.max", "max")];
+            Fake::v2().group("/p", &[("memory.max", above)]).group("/p/g", &files)
+        };
+        let sentence = host("67108864", "max").only("A-SWAP-ALONE").sentence;
+        assert_eq!(sentence, "memory.swap.max 64 MiB limits swap; memory has no limit");
+        host("67108864", "1073741824").silent("A-SWAP-ALONE");
+        host("0", "max").silent("A-SWAP-ALONE");
+        host("max", "max").silent("A-SWAP-ALONE");
     }
 
     #[test]

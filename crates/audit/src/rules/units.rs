@@ -1,9 +1,12 @@
 //! Settings of systemd's units that do not stand in the files of their groups.
 
+use assay_host::facts::owner::{Owner, unit_of_system};
+
 use crate::finding::Class;
 use crate::found::Became;
 use crate::fulfilment::installed;
-use crate::rule::{Find, Found, Host, Rule};
+use crate::rule::{Find, Found, Host, Rule, Scope};
+use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -45,7 +48,67 @@ pub(super) static RULES: &[Rule] = &[
         source: "systemd.resource-control(5), systemd.unit(5); systemd src/core/cgroup.c",
         find: Find::Host(|host| of(host, Became::Differs)),
     },
+    Rule {
+        code: "A-CONTROLLER-OFF",
+        class: Class::NoEffect,
+        condition: "the files of a unit set something of a controller that is off in /proc/cgroups, or that the root's `cgroup.controllers` lacks",
+        versions: "all",
+        meaning: "systemd accepts the setting, and the kernel has no file for it",
+        remedy: "boot without cgroup_disable=; a Raspberry Pi needs cgroup_enable=memory",
+        source: "kernel-parameters.txt, \"cgroup_disable\"; systemd src/core/cgroup.c; raspberrypi/linux#5933",
+        find: Find::Host(|host| of(host, Became::Off)),
+    },
+    Rule {
+        code: "A-LAUNCHER",
+        class: Class::Weakened,
+        condition: "a unit has a limit of CPU or memory, and is docker.service or containerd.service with containers elsewhere, or starts \
+                    `docker run` and the like (unless `--cgroup-parent` or `--cgroups=split` is given)",
+        versions: "all",
+        meaning: "its limits hold for the daemon, or the client, alone: containers are in groups elsewhere",
+        remedy: "limit containers themselves (--memory, --cpus), or a slice that --cgroup-parent names",
+        source: "docker-run(1), --cgroup-parent; coreos/bugs#242, containerd#11545",
+        find: Find::Host(launchers),
+    },
 ];
+
+const LIMITS: [&str; 5] =
+    ["memory.max", "memory.limit_in_bytes", "memory.high", "cpu.max", "cpu.cfs_quota_us"];
+
+fn launchers(host: &Host) -> Vec<Found> {
+    const DAEMONS: [&str; 2] = ["docker.service", "containerd.service"];
+    let outside = |own: &str| {
+        let all = host.owned().iter().filter(|one| {
+            let is_own = one.path.starts_with(&format!("{own}/"));
+            matches!(one.owner.said().0, Owner::Container(_)) && !is_own
+        });
+        all.count()
+    };
+    let one = |node: Node| {
+        let (path, unit) = (node.path(), unit_of_system(node.path())?);
+        let file = node.first_set(&LIMITS).filter(|_| path.ends_with(unit))?;
+        let files = host.snapshot.units.get(unit).into_iter().flatten();
+        let start =
+            files.flat_map(|file| &file.settings).rfind(|line| line.starts_with("ExecStart="));
+        let who = match start {
+            Some(line) => format!("the client alone ({line})"),
+            None if DAEMONS.contains(&unit) => match outside(path) {
+                0 => return None,
+                number => format!("the daemon alone: {number} containers are in other groups"),
+            },
+            None => return None,
+        };
+        Some(Found::new(node, &[file], format!("{file} holds for {who}")))
+    };
+    ["memory", "cpu"]
+        .into_iter()
+        .flat_map(|name| host.groups(Scope::Of(name)).filter_map(one).collect::<Vec<_>>())
+        .fold(Vec::new(), |mut all: Vec<Found>, found| {
+            if all.iter().all(|own| own.group != found.group) {
+                all.push(found);
+            }
+            all
+        })
+}
 
 fn of(host: &Host, became: Became) -> Vec<Found> {
     let all = host.installed(installed).iter().filter(|(one, _)| *one == became);
@@ -213,6 +276,64 @@ mod tests {
         assert_eq!(found.readings[1].file, "/etc/systemd/system/a.service");
         host(&["MemoryLimit=1G", "MemoryMax=2G"], &[("memory.max", "2147483648")])
             .silent("A-DRIFT");
+    }
+
+    /// raspberrypi/linux#5933.
+    #[test]
+    fn what_was_asked_of_a_controller_that_is_off_was_never_applied() {
+        let host = |controllers: &[&str]| {
+            host(&["MemoryMax=512M"], &[]).also("cgroup.controllers", "cpu").change(|host| {
+                host.hierarchies[0].controllers =
+                    controllers.iter().map(ToString::to_string).collect();
+            })
+        };
+        let found = host(&["cpu"]).only("A-CONTROLLER-OFF");
+        assert!(
+            found.sentence.starts_with("MemoryMax=512M of its unit was never applied"),
+            "{found:?}"
+        );
+        host(&["cpu", "memory"]).silent("A-CONTROLLER-OFF");
+    }
+
+    /// coreos/bugs#242.
+    #[test]
+    fn a_limit_of_a_launcher_does_not_hold_its_containers() {
+        let host = |unit: &str, max: &str, settings: &[&str]| {
+            Fake::v2()
+                .group_of("/system.slice", 0, &[])
+                .group(&format!("/system.slice/{unit}"), &[("memory.max", max)])
+                .group("/system.slice/docker-5a5b5a5b5a5b.scope", &[("memory.max", "max")])
+                .unit(unit, settings)
+        };
+        let found = host("docker.service", "4096", &[]).only("A-LAUNCHER");
+        assert_eq!(
+            found.sentence,
+            "memory.max holds for the daemon alone: 1 containers are in other groups"
+        );
+        let client = ["ExecStart=docker run"];
+        assert!(host("a.service", "4096", &client).only("A-LAUNCHER").sentence.contains("client"));
+        host("docker.service", "max", &[]).silent("A-LAUNCHER");
+        host("a.service", "4096", &["CPUWeight=1"]).silent("A-LAUNCHER");
+    }
+
+    /// systemd#22211.
+    #[test]
+    fn a_limit_below_the_use_that_v1_refuses_has_its_own_remedy() {
+        let found = |used: &str| {
+            let files = [("memory.limit_in_bytes", "32436649984"), ("memory.usage_in_bytes", used)];
+            let host = Fake::v1("memory").group("/a.service", &files);
+            host.unit(UNIT, &["MemoryMax=15G"]).only("A-DRIFT")
+        };
+        let above = found("23407560704");
+        assert!(above.sentence.contains("memory.usage_in_bytes") && above.remedy.contains("EBUSY"));
+        assert!(!found("4096").remedy.contains("EBUSY"));
+    }
+
+    #[test]
+    fn a_group_above_that_disables_controllers_is_the_cause() {
+        let found = host(&["IOWeight=200"], &[]).unit("system.slice", &["DisableControllers=io"]);
+        let found = found.only("A-DRIFT");
+        assert!(found.remedy.contains("DisableControllers="), "{found:?}");
     }
 
     #[test]

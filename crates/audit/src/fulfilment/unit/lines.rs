@@ -45,8 +45,21 @@ fn joined(text: &str) -> Vec<String> {
 /// Of the text of a unit's file the settings of resources, `CPUWeight=200`, in order: all that a snapshot keeps of it.
 #[must_use]
 pub fn unit_settings(text: &str) -> Vec<String> {
-    let known = assignments(text, &SECTIONS).into_iter().filter(|(key, _)| is_understood(key));
-    known.map(|(key, value)| format!("{key}={value}")).collect()
+    let kept = |(key, value): (String, String)| match key.as_str() {
+        "ExecStart" => client(&value),
+        key => is_understood(key).then(|| format!("{key}={value}")),
+    };
+    assignments(text, &SECTIONS).into_iter().filter_map(kept).collect()
+}
+
+/// Of a command that asks a daemon for a container, what it is; no more is kept of any command.
+fn client(command: &str) -> Option<String> {
+    let mut words = command.trim_start_matches(['-', '@', ':', '+', '!']).split_whitespace();
+    let program = words.next()?.rsplit('/').next()?;
+    let is_client = ["docker", "podman", "nerdctl"].contains(&program);
+    let what = words.next().filter(|what| is_client && ["run", "start"].contains(what))?;
+    let is_placed = words.any(|word| word.starts_with("--cgroup"));
+    (!is_placed).then(|| format!("ExecStart={program} {what}"))
 }
 
 #[cfg(test)]
@@ -59,6 +72,15 @@ mod tests {
                     # MemoryMax=1\nCPUWeight = 200\nStartupCPUWeight=500\nCPUWeight=\nStartupExec=1\nMemoryMax=\\\n 1G\n";
         let kept = ["CPUWeight=200", "StartupCPUWeight=500", "CPUWeight=", "MemoryMax=1G"];
         assert_eq!(unit_settings(text), kept);
+    }
+
+    #[test]
+    fn of_a_command_only_is_kept_that_it_starts_a_container() {
+        let kept = |command: &str| unit_settings(&format!("[Service]\nExecStart={command}\n"));
+        assert_eq!(kept("-/usr/bin/docker run --rm -e TOKEN=1 x"), ["ExecStart=docker run"]);
+        for other in ["/usr/bin/dockerd", "podman run --cgroups=split x", "docker ps", "/bin/run"] {
+            assert!(kept(other).is_empty(), "{other}");
+        }
     }
 
     #[test]
