@@ -26,6 +26,10 @@ pub struct Effective {
     pub memory_max: Option<Limit<u64>>,
     /// Bytes of memory above which it is slowed down.
     pub memory_high: Option<Limit<u64>>,
+    /// Processes and threads at which forks are refused.
+    pub pids_max: Option<Limit<u64>>,
+    /// How many there are in it and below.
+    pub pids: Option<u64>,
     /// Its part of the machine's CPUs by weights if everything is busy, from 0 to 1. Absent for a group
     /// that is empty or has no weight.
     pub of_machine: Option<f64>,
@@ -40,7 +44,7 @@ pub struct Limit<T> {
     pub from: String,
 }
 
-/// Every group of the hierarchies of cpu, cpuset and memory but the root.
+/// Every group of the hierarchies of cpu, cpuset, memory and pids but the root.
 pub(crate) fn table(host: &Host) -> Vec<Effective> {
     let mut rows: BTreeMap<&str, Effective> = BTreeMap::new();
     let machine = &host.snapshot.machine;
@@ -58,6 +62,12 @@ pub(crate) fn table(host: &Host) -> Vec<Effective> {
         }
         for (node, limit) in tightest(tree, None, |node| node.limit("memory.high")) {
             row(&mut rows, host, node).memory_high = limit;
+        }
+    }
+    if let Some(tree) = host.tree_of("pids") {
+        for (node, limit) in tightest(tree, None, |node| node.limit("pids.max")) {
+            let row = row(&mut rows, host, node);
+            (row.pids_max, row.pids) = (limit, node.number("pids.current"));
         }
     }
     for (node, part) in
@@ -79,6 +89,8 @@ fn row<'r, 't>(
         cpus: None,
         memory_max: None,
         memory_high: None,
+        pids_max: None,
+        pids: None,
         of_machine: None,
     })
 }
@@ -156,6 +168,17 @@ mod tests {
         assert_eq!(of(2), (limit(0.5, "/p/h"), limit(1 << 20, "/p")));
         let high: Vec<_> = rows.iter().map(|row| row.memory_high.clone()).collect();
         assert_eq!(high, [None, None, limit(4096, "/p/h")]);
+    }
+
+    /// lxc/lxcfs#729.
+    #[test]
+    fn the_tightest_limit_of_processes_is_named_with_how_many_there_are() {
+        let own = [("pids.max", "30"), ("pids.current", "29")];
+        let above = [("pids.max", "200"), ("pids.current", "64")];
+        let host = Fake::v1("pids").group("/p", &above).group("/p/g", &own);
+        let rows = limits(host.group("/p/h", &[("pids.max", "max"), ("pids.current", "5")]));
+        let of = |at: usize| (rows[at].pids_max.clone(), rows[at].pids);
+        assert_eq!((of(1), of(2)), ((limit(30, "/p/g"), Some(29)), (limit(200, "/p"), Some(5))));
     }
 
     #[test]

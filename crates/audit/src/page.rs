@@ -211,7 +211,7 @@ fn protection(audit: &Audit, all: bool) -> Section {
 }
 
 /// The limits of a group and of those below it, of all for `/`. A limit of another group, or of the machine, has
-/// its name in parentheses. `None` if no hierarchy of cpu, cpuset or memory has the group.
+/// its name in parentheses. `None` if no hierarchy of cpu, cpuset, memory or pids has the group.
 #[must_use]
 pub fn limits(audit: &Audit, below: &str) -> Option<Table> {
     let below = below.trim_matches('/');
@@ -240,6 +240,10 @@ fn effective(rows: &[&Effective]) -> Table {
         .left("CPUs", 0, |row| cell(row.cpus.as_ref(), &row.group, |number| rules::cpus(*number)))
         .left("memory.max", 0, |row| cell(row.memory_max.as_ref(), &row.group, bytes))
         .left("memory.high", 0, |row| cell(row.memory_high.as_ref(), &row.group, bytes))
+        .left("pids.max", 0, |row| {
+            let limit = cell(row.pids_max.as_ref(), &row.group, u64::to_string);
+            row.pids.map_or(limit.clone(), |number| format!("{limit}, {number} now"))
+        })
         .right("of all CPUs", 0, |row| row.of_machine.map_or_else(|| "-".to_owned(), percent))
         .into()
 }

@@ -88,9 +88,9 @@ fn a_limit_from_above_names_its_group() {
     assert_eq!(
         lines("a.slice/").unwrap(),
         [
-            "group CPUs memory.max memory.high of all CPUs",
-            "unit a.slice /a.slice 0.5 16 GiB (machine) - 50.0 %",
-            "unit b.service /a.slice/b.service 0.5 (/a.slice) 1 MiB - 50.0 %",
+            "group CPUs memory.max memory.high pids.max of all CPUs",
+            "unit a.slice /a.slice 0.5 16 GiB (machine) - - 50.0 %",
+            "unit b.service /a.slice/b.service 0.5 (/a.slice) 1 MiB - - 50.0 %",
         ]
     );
     assert_eq!(lines("/").unwrap().len(), 4);

@@ -99,7 +99,7 @@ fn slowed(host: &Host, node: Node) -> Option<Found> {
 
 fn swap_alone(_: &Host, node: Node) -> Option<Found> {
     const FILE: &str = "memory.swap.max";
-    // Whoever writes `MemorySwapMax=` means swap.
+    // A user who writes `MemorySwapMax=` means swap.
     let limit = node.limit(FILE).filter(|limit| *limit > 0 && !node.is_unit())?;
     let has_limit = |node: Node| node.first_set(&["memory.max", "memory.high"]).is_some();
     let sentence = format!("memory.swap.max {} limits swap; memory has no limit", amount(limit));

@@ -139,7 +139,7 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
     } else if let Some(below) = &arguments.groups {
         let limits = assay_audit::limits(&audit, below).ok_or_else(|| {
             let hint = "`assay top` lists all; paths begin below the mount";
-            let what = "no hierarchy of cpu, cpuset or memory has a group";
+            let what = "no hierarchy of cpu, cpuset, memory or pids has a group";
             Error::usage(format!("{what} `{below}`\n  hint: {hint}"))
         })?;
         let lines = limits.lines(usize::MAX, Paint { color: false });
