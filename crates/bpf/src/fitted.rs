@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_sys::kernel::btf::ChangedField;
+use assay_sys::kernel::btf::{self, ChangedField};
 use assay_sys::kernel::{Error, Root};
 use aya_obj::Object;
 use aya_obj::btf::{Btf, BtfKind};
@@ -26,13 +26,12 @@ static NUMBERS: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
 /// The kernel's types, which are read only for what is not known yet.
 pub(crate) struct Types<'r> {
     root: &'r Root,
-    bytes: OnceCell<Vec<u8>>,
     parsed: OnceCell<Btf>,
 }
 
 impl<'r> Types<'r> {
     pub(crate) fn new(root: &'r Root) -> Self {
-        Self { root, bytes: OnceCell::new(), parsed: OnceCell::new() }
+        Self { root, parsed: OnceCell::new() }
     }
 
     /// An object without maps that fits this kernel.
@@ -41,7 +40,7 @@ impl<'r> Types<'r> {
             return Ok(object);
         }
         let mut object = Object::parse(bytes).map_err(|cause| damaged(&cause))?;
-        if let Some(changed) = changed(bytes, self.bytes()?) {
+        if let Some(changed) = changed(bytes, &btf::read(self.root)?) {
             return Err(unfit(&changed));
         }
         object.relocate_btf(self.parsed()?).map_err(|cause| damaged(&cause))?;
@@ -80,28 +79,10 @@ impl<'r> Types<'r> {
         if let Some(parsed) = self.parsed.get() {
             return Ok(parsed);
         }
-        let parsed = Btf::parse(self.bytes()?, Default::default())
+        let parsed = Btf::parse(&btf::read(self.root)?, Default::default())
             .map_err(|cause| Error::unexpected("parse", Path::new(TYPES), cause.to_string()))?;
         Ok(self.parsed.get_or_init(|| parsed))
     }
-
-    fn bytes(&self) -> Result<&[u8], Error> {
-        if let Some(bytes) = self.bytes.get() {
-            return Ok(bytes);
-        }
-        let bytes = read(self.root)?;
-        Ok(self.bytes.get_or_init(|| bytes))
-    }
-}
-
-fn read(root: &Root) -> Result<Vec<u8>, Error> {
-    let hint = "it needs a kernel with CONFIG_DEBUG_INFO_BTF";
-    let file = root.open_reread(TYPES).map_err(|error| error.with_hint(hint))?;
-    let mut buffer = Vec::new();
-    let length =
-        file.read(&mut buffer).map_err(|cause| Error::new("read", Path::new(TYPES), &cause))?.len();
-    buffer.truncate(length);
-    Ok(buffer)
 }
 
 /// The programs would read something else than they expect.

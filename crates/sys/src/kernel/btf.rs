@@ -1,6 +1,7 @@
 //! Where the running kernel keeps members of its structures, by its own types (BTF; Documentation/bpf/btf.rst).
 
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use crate::kernel::{Error, Root};
 
@@ -26,6 +27,26 @@ const NAMES: [u32; 5] = [8, 9, 10, 11, 18];
 /// Anonymous structures and unions inside each other that are followed.
 const MAX_DEPTH: usize = 8;
 
+/// Those of the running kernel, which stay the same as long as it runs: the file has megabytes and is read in pieces of 4 KiB.
+static OF_KERNEL: OnceLock<Arc<[u8]>> = OnceLock::new();
+
+/// The kernel's types as it gives them.
+///
+/// # Errors
+/// It has none.
+pub fn read(root: &Root) -> Result<Arc<[u8]>, Error> {
+    if let Some(known) = OF_KERNEL.get().filter(|_| root.is_real()) {
+        return Ok(known.clone());
+    }
+    let hint = "it needs a kernel with CONFIG_DEBUG_INFO_BTF";
+    let file = root.open_reread(TYPES).map_err(|error| error.with_hint(hint))?;
+    let mut buffer = Vec::new();
+    let bytes =
+        file.read(&mut buffer).map_err(|cause| Error::new("read", Path::new(TYPES), &cause))?;
+    let bytes: Arc<[u8]> = bytes.into();
+    Ok(if root.is_real() { OF_KERNEL.get_or_init(|| bytes).clone() } else { bytes })
+}
+
 /// Offsets in bits of these members of a structure, of members of anonymous unions and structures inside it too; `None`
 /// for one that it lacks.
 ///
@@ -36,16 +57,12 @@ pub fn member_offsets<const N: usize>(
     structure: &str,
     members: [&str; N],
 ) -> Result<[Option<u32>; N], Error> {
-    let hint = "it needs a kernel with CONFIG_DEBUG_INFO_BTF";
-    let file = root.open_reread(TYPES).map_err(|error| error.with_hint(hint))?;
-    let mut buffer = Vec::new();
-    let bytes =
-        file.read(&mut buffer).map_err(|cause| Error::new("read", Path::new(TYPES), &cause))?;
+    let bytes = read(root)?;
     let wrong = || {
         let why = format!("it has no structure {structure}");
         Error::unexpected("read the types in", Path::new(TYPES), why)
     };
-    let types = Types::parse(bytes).ok_or_else(wrong)?;
+    let types = Types::parse(&bytes).ok_or_else(wrong)?;
     let found = types.named(structure).ok_or_else(wrong)?;
     Ok(members.map(|member| types.offset(found, member, 0)))
 }
@@ -98,7 +115,7 @@ impl<'b> Types<'b> {
 
     /// Structures and unions of this name.
     fn all_named(&self, name: &str) -> impl Iterator<Item = Type<'b>> {
-        let is_it = move |one: &&Type<'_>| is_record(one) && self.string(one.name) == Some(name);
+        let is_it = move |one: &&Type<'_>| is_record(one) && self.is_name(one.name, name);
         self.types.iter().filter(is_it).copied()
     }
 
@@ -112,6 +129,13 @@ impl<'b> Types<'b> {
             one = *self.types.get((one.size as usize).checked_sub(1)?)?;
         }
         None
+    }
+
+    /// Without the length of each string: a kernel has a hundred thousand types.
+    fn is_name(&self, at: u32, name: &str) -> bool {
+        let text = self.strings.get(at as usize..);
+        let rest = text.and_then(|text| text.strip_prefix(name.as_bytes()));
+        rest.is_some_and(|rest| rest.first() == Some(&0))
     }
 
     fn string(&self, at: u32) -> Option<&'b str> {
