@@ -56,13 +56,17 @@ impl fmt::Display for Condition {
                 "on v1 both `cpuset.cpus` and `cpuset.mems` must be set before a process enters \
                  (ENOSPC)"
             }
-            Self::WithinParentList => "the list must be a subset of that of the parent group",
+            Self::WithinParentList => {
+                "on v1 the list must be a subset of that of the parent group (EACCES); on v2 what the parent lacks is \
+                 left out of the effective list"
+            }
             Self::QuotaWithinParent => {
                 "on v1 the quota per period may not exceed that of the parent group (EINVAL)"
             }
             Self::BurstWithinQuota => "may not exceed the quota (EINVAL)",
             Self::RealTimeWithinParent => {
-                "the children must fit into the budget of the parent group (EINVAL, EBUSY)"
+                "the children must fit into the budget of the parent group (EINVAL); a group with real-time tasks takes no 0 \
+                 (EBUSY)"
             }
             Self::MemoryAndSwapAfterLimit => {
                 "must be written after `memory.limit_in_bytes` and may not be below it (EINVAL)"
@@ -76,8 +80,8 @@ impl fmt::Display for Condition {
                  in the children (EBUSY)"
             }
             Self::OneWay => {
-                "only `threaded` can be written, and it is permanent; the parent must be \
-                 threaded, or have no domain controllers (EOPNOTSUPP)"
+                "only `threaded` can be written, and it is permanent; the group must be empty, and the parent \
+                 threaded or without domain controllers (EOPNOTSUPP)"
             }
             Self::WithinThreadedDomain => {
                 "threads can move only between groups of one threaded domain (EOPNOTSUPP)"

@@ -49,7 +49,6 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("cpuset.cpus.exclusive", CPUSET, Unit::Ids, R::IdList)
         .v2(read_write(6, 7).inside().reads(""))
         .as_files(&["cpuset.cpu_exclusive"])
-        .with_conditions(&[C::WithinParentList])
         .about("CPUs that no sibling group may claim, for a partition further down"),
     reading("cpuset.cpus.exclusive.effective", CPUSET, Unit::Ids)
         .v2(read_only(6, 7).inside().reads(""))
