@@ -25,7 +25,7 @@ use results::KernelResults;
 
 pub use assemble::PassportKernelName;
 pub use document::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
-pub use page::render as text;
+pub use page::page;
 
 /// Tells the user of progress, from any thread.
 pub type Say = fn(&str);

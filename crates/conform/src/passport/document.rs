@@ -131,6 +131,12 @@ impl PassportCase {
         self.results.values().any(|result| result.verdict == verdict)
     }
 
+    /// Whether a kernel keeps it and another breaks it.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        self.has(CaseVerdict::Kept) && self.has(CaseVerdict::Broken)
+    }
+
     /// Whether a kernel breaks it, could not decide it, or could not have shown it.
     #[must_use]
     pub fn is_remarkable(&self) -> bool {

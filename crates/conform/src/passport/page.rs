@@ -1,63 +1,82 @@
-//! A passport in a terminal.
+//! A passport as a page.
 
 use assay_report::number::NONE;
-use assay_sys::escape::page::{Paint, Rows, Table, wrap};
+use assay_sys::escape::page::{PAGE, Page, Parts, Rows, Section, Tag, Tone};
 
 use super::document::{CaseVerdict, Passport, PassportCase, PassportKernel};
 
-/// The kernels, and every case that is broken, undecided or void somewhere, with the reasons. With `all`, every case.
+/// The kernels; cases that one kernel keeps and another breaks; and all that are broken, undecided or void somewhere, with the reasons.
+/// With `all`, every case.
 #[must_use]
-pub fn render(passport: &Passport, all: bool, width: usize) -> String {
-    let mut lines = vec!["kernels".to_owned()];
-    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| NONE.to_owned());
-    let kernels = Rows::new(&passport.kernels)
-        .left("name", 0, |kernel| kernel.name.clone())
-        .left("release", 1, |kernel| or_none(&kernel.release))
-        .left("groups", 2, |kernel| or_none(&kernel.layout))
-        .left("results", 0, |kernel| counts(passport, &kernel.name))
-        .left("time", 3, time);
-    lines.extend(Table::from(kernels).lines(width, Paint { color: false }));
-    for kernel in &passport.kernels {
-        lines.extend(kernel.lost.iter().map(|why| format!("  {}: {why}", kernel.name)));
-        if kernel.missing > 0 {
-            lines.push(format!("  {}: {} cases have no result", kernel.name, kernel.missing));
+pub fn page(passport: &Passport, all: bool) -> Page {
+    let shown = passport.cases.iter().filter(|case| all || case.is_remarkable());
+    let (differ, alike): (Vec<_>, Vec<_>) = shown.partition(|case| case.differs());
+    let mut sections = vec![Section::new("kernels", "Kernels", |parts| kernels(parts, passport))];
+    for (id, heading, rows) in [
+        ("differ", "Kept by one kernel, broken by another", differ),
+        ("cases", if all { "All others" } else { "Broken, undecided or void somewhere" }, alike),
+    ] {
+        if !rows.is_empty() {
+            sections.push(Section::new(id, heading, |parts| cases(parts, passport, &rows)));
         }
     }
-    let shown: Vec<&PassportCase> =
-        passport.cases.iter().filter(|case| all || case.is_remarkable()).collect();
-    lines.push(String::new());
-    lines.push(match (all, shown.len()) {
-        (true, _) => "cases".to_owned(),
-        (false, 0) => format!(
-            "no result breaks any of {} promises, or is undecided or void",
-            passport.cases.len()
-        ),
-        (false, _) => "broken, undecided or void somewhere".to_owned(),
-    });
-    if !shown.is_empty() {
-        let mut table = Rows::new(&shown).left("case", 0, |case| case.name());
-        for kernel in &passport.kernels {
-            table = table.left(kernel.name.clone(), 0, |case| word(case, &kernel.name).to_owned());
-        }
-        lines.extend(Table::from(table).lines(width, Paint { color: false }));
+    let names: Vec<&str> = passport.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    let title = format!("Promises of control groups on {}", names.join(", "));
+    let nothing = !passport.cases.iter().any(PassportCase::is_remarkable);
+    let clean = format!(
+        "no result breaks any of {} promises, or is undecided or void",
+        passport.cases.len()
+    );
+    Page {
+        kicker: vec![format!("assay conform {}", passport.assay), passport.started_at.clone()],
+        heading: title.clone(),
+        title,
+        head: Parts::of(|head| {
+            if nothing {
+                head.text(clean);
+            }
+        }),
+        sections,
+        ..Page::default()
     }
-    for case in shown {
-        lines.extend(reasons(passport, case).flat_map(|reason| wrap(&reason, width, "    ")));
-    }
-    lines.join("\n")
 }
 
-/// Why a case is not kept, kernel by kernel. A guest chose the text.
-fn reasons<'p>(
-    passport: &'p Passport,
-    case: &'p PassportCase,
-) -> impl Iterator<Item = String> + 'p {
-    passport.kernels.iter().filter_map(|kernel| {
-        let reason = &case.results.get(&kernel.name)?.reason;
-        let text =
-            format!("  {} on {}: {}", case.name(), kernel.name, assay_sys::escape::line(reason));
-        (!reason.is_empty()).then_some(text)
-    })
+fn kernels(parts: &mut Parts, passport: &Passport) {
+    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| NONE.to_owned());
+    parts.table(
+        Rows::new(&passport.kernels)
+            .left("name", 0, |kernel| kernel.name.clone())
+            .left("release", 1, |kernel| or_none(&kernel.release))
+            .left("groups", 2, |kernel| or_none(&kernel.layout))
+            .left("machine", PAGE, |kernel| or_none(&kernel.machine))
+            .left("results", 0, |kernel| counts(passport, &kernel.name))
+            .left("time", 3, time),
+    );
+    parts.list(passport.kernels.iter().flat_map(|kernel| {
+        let lost = kernel.lost.iter().map(|why| format!("{}: {why}", kernel.name));
+        let missing = format!("{}: {} cases have no result", kernel.name, kernel.missing);
+        lost.chain((kernel.missing > 0).then_some(missing)).collect::<Vec<_>>()
+    }));
+}
+
+/// A column for each kernel, and why a case is not kept. A guest chose the text.
+fn cases(parts: &mut Parts, passport: &Passport, rows: &[&PassportCase]) {
+    let mut table = Rows::new(rows).left("case", 0, |case| case.name());
+    for kernel in &passport.kernels {
+        table = table.left(kernel.name.clone(), 0, |case| tag(case, &kernel.name));
+    }
+    parts.table(table.left("promise", PAGE, |case| case.promise.clone()));
+    parts.list(rows.iter().flat_map(|case| {
+        passport.kernels.iter().filter_map(|kernel| {
+            let result = case.results.get(&kernel.name)?;
+            let evidence = result.evidence.join("; ");
+            let text = format!("{} on {}: {}", case.name(), kernel.name, result.reason);
+            (!result.reason.is_empty()).then(|| match evidence.is_empty() {
+                true => text,
+                false => format!("{text} ({evidence})"),
+            })
+        })
+    }));
 }
 
 /// `56 kept, 1 broken`, without what there is none of.
@@ -74,13 +93,16 @@ fn time(kernel: &PassportKernel) -> String {
     if boots > 0.0 { format!("{cases}, {boots:.0} s to boot") } else { cases }
 }
 
-fn word(case: &PassportCase, kernel: &str) -> &'static str {
-    match case.results.get(kernel).map(|result| result.verdict) {
-        None => "no result",
-        Some(CaseVerdict::Broken) => "BROKEN",
-        Some(CaseVerdict::NotAvailable) => "n/a",
-        Some(verdict) => verdict.word(),
-    }
+fn tag(case: &PassportCase, kernel: &str) -> Tag {
+    let (tone, word) = match case.results.get(kernel).map(|result| result.verdict) {
+        None => (Tone::Void, "no result"),
+        Some(CaseVerdict::Kept) => (Tone::Good, "kept"),
+        Some(CaseVerdict::Broken) => (Tone::Bad, "BROKEN"),
+        Some(CaseVerdict::Undecided) => (Tone::Open, "undecided"),
+        Some(CaseVerdict::Void) => (Tone::Void, "void"),
+        Some(CaseVerdict::NotAvailable) => (Tone::Void, "n/a"),
+    };
+    Tag::new(tone, "", word)
 }
 
 #[cfg(test)]
@@ -125,21 +147,42 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_has_its_reason_and_no_text_of_a_guest_acts() {
-        let text = render(&passport(CaseVerdict::Broken, "it got \u{1b}[2J0 %"), false, 100);
-        assert!(text.contains("  cpu/a on debian-6.1: it got "), "{text}");
+        let text =
+            page(&passport(CaseVerdict::Broken, "it got \u{1b}[2J0 %"), false).text(100, false);
+        assert!(text.contains("cpu/a on debian-6.1: it got "), "{text}");
         assert!(text.contains("30 s to boot") && !text.contains('\u{1b}'), "{text}");
     }
 
     #[test]
     fn a_missing_result_is_named_and_only_all_shows_what_is_kept() {
         let mut passport = passport(CaseVerdict::Kept, "");
-        let short = render(&passport, false, 100);
+        let short = page(&passport, false).text(100, false);
         assert!(short.contains("no result breaks any of 1 promises"), "{short}");
         assert!(!short.contains("cpu/a"), "{short}");
-        assert!(render(&passport, true, 100).contains("kept"));
+        assert!(page(&passport, true).text(100, false).contains("kept"));
         passport.cases[0].results.clear();
-        let all = render(&passport, true, 100);
+        let all = page(&passport, true).text(100, false);
         let row = all.lines().find(|line| line.contains("cpu/a")).unwrap();
         assert!(row.contains("no result"), "{all}");
+    }
+
+    #[test]
+    fn what_kernels_differ_in_comes_first_and_is_an_html_page() {
+        let mut passport = passport(CaseVerdict::Broken, "0.33 and not 0.5");
+        let mut other = passport.kernels[0].clone();
+        other.name = "debian-7.3".to_owned();
+        passport.kernels.push(other);
+        let mut differs = passport.cases[0].clone();
+        differs.behaviour = "b".to_owned();
+        let kept =
+            CaseResult { verdict: CaseVerdict::Kept, ..differs.results["debian-6.1"].clone() };
+        differs.results.insert("debian-7.3".to_owned(), kept);
+        passport.cases.push(differs);
+        let text = page(&passport, false).text(100, false);
+        let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in {text}"));
+        assert!(at("Kept by one kernel") < at("cpu/b  "), "{text}");
+        assert!(at("cpu/b  ") < at("cpu/a  "), "{text}");
+        let html = assay_report::page_html(&page(&passport, true));
+        assert!(html.contains("It holds.") && html.contains("debian-7.3"), "{html}");
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_conform::Case;
-use assay_conform::passport::{PassportKernelName, PassportOptions, make_passport};
+use assay_conform::passport::{PassportKernelName, PassportOptions, make_passport, page};
 use assay_lab::{Cache, GuestLayout, GuestSpec, parse_swap};
 use assay_sys::exit::{Code, Error};
 use assay_sys::units::Bytes;
@@ -32,6 +32,9 @@ pub(super) struct KernelArguments {
     /// Show every case, not only those not kept
     #[arg(short, long, requires = "kernels")]
     verbose: bool,
+    /// Write an HTML page to FILE too
+    #[arg(long, value_name = "FILE", requires = "kernels")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustArguments,
     #[command(flatten)]
@@ -102,10 +105,11 @@ pub(super) fn run(
     match as_json {
         true => output::json(&made.passport)?,
         false => {
-            let text =
-                assay_conform::passport::text(&made.passport, arguments.verbose, output::width());
-            output::data(&text);
+            output::data(&page(&made.passport, arguments.verbose).text(output::width(), false))
         }
+    }
+    if let Some(file) = &arguments.report {
+        output::page(file, &assay_report::page_html(&page(&made.passport, true)))?;
     }
     output::message(&format!("the document: {}", made.document.display()));
     Ok(made.code)
