@@ -116,7 +116,7 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(stdout)
             .stderr(messages);
-        let child = membership.spawn(&mut command)?;
+        let child = membership.spawn_answered(&mut command)?;
         Ok(Self {
             workload: launch.workload.to_owned(),
             group: launch.group.to_owned(),

@@ -2,6 +2,7 @@
 //! signals, and process state.
 
 mod handle;
+mod start;
 
 use std::fs::File;
 use std::io;
@@ -18,6 +19,7 @@ use crate::kernel::root::Root;
 use crate::kernel::{open_files, signal};
 
 pub use handle::{ProcessHandle, send_to_all};
+pub use start::start_answered;
 
 /// The open `cgroup.procs` files of the groups in which a process is to be started: one on cgroup v2,
 /// one per hierarchy on v1.
@@ -27,6 +29,9 @@ pub struct Membership {
     placement: Placement,
     user: Option<User>,
 }
+
+/// How a command is started.
+type Start = fn(&mut Command) -> io::Result<Child>;
 
 impl Membership {
     /// Opens `cgroup.procs` in each of these group directories.
@@ -70,11 +75,21 @@ impl Membership {
     /// The child writes `0`, which means itself, to each `cgroup.procs` between fork and exec: this
     /// works on v1 and v2 alike, while clone3(CLONE_INTO_CGROUP) supports only v2.
     pub fn spawn(&self, command: &mut Command) -> Result<Child, Error> {
+        self.spawn_by(Command::spawn, command)
+    }
+
+    /// The same from another thread, for a program on a file system that [may not answer](start_answered). The program must not
+    /// ask to be killed with the thread that started it (PR_SET_PDEATHSIG).
+    pub fn spawn_answered(&self, command: &mut Command) -> Result<Child, Error> {
+        self.spawn_by(start_answered, command)
+    }
+
+    fn spawn_by(&self, start: Start, command: &mut Command) -> Result<Child, Error> {
         let user = self.user.clone();
         // Another user must not be able to inject input into our terminal (TIOCSTI): a new session has
         // no terminal. It is a process group as well.
         let command = if user.is_some() { command } else { command.process_group(0) };
-        self.start(command, move || {
+        self.start(start, command, move || {
             signal::restore_defaults();
             if let Some(user) = &user {
                 rustix::process::setsid()?;
@@ -88,11 +103,12 @@ impl Membership {
     /// Starts `command` inside the groups and in the process group of its parent, so that it may read
     /// from the terminal, and a Ctrl-C reaches both.
     pub fn spawn_in_foreground(&self, command: &mut Command) -> Result<Child, Error> {
-        self.start(command, || Ok(()))
+        self.start(start_answered, command, || Ok(()))
     }
 
     fn start(
         &self,
+        start: Start,
         command: &mut Command,
         then: impl Fn() -> io::Result<()> + Send + Sync + 'static,
     ) -> Result<Child, Error> {
@@ -116,13 +132,14 @@ impl Membership {
         };
         // SAFETY: `enter` does not allocate and makes only system calls.
         unsafe { command.pre_exec(enter) };
-        command.spawn().map_err(|cause| self.explain(&program, &cause))
+        start(command).map_err(|cause| self.explain(&program, &cause))
     }
 
     fn explain(&self, program: &Path, cause: &io::Error) -> Error {
         let error = Error::new("start", program, cause);
         match cause.kind() {
             io::ErrorKind::NotFound => error.with_hint("the program is not installed"),
+            io::ErrorKind::TimedOut => error,
             _ => {
                 let groups: Vec<String> =
                     self.files.iter().map(|(path, _)| path.display().to_string()).collect();

@@ -76,6 +76,14 @@ impl ReceivedSignals {
     }
 }
 
+/// Whether a termination signal has been received and not been taken.
+pub(crate) fn is_asked_to_end() -> bool {
+    let bits = SENT.load(Ordering::SeqCst) | FROM_TERMINAL.load(Ordering::SeqCst);
+    [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT]
+        .iter()
+        .any(|signal| bits & bit(signal.as_raw()) != 0)
+}
+
 /// Returns and clears the received signals.
 #[must_use]
 pub fn take() -> ReceivedSignals {

@@ -57,20 +57,20 @@ impl Followed {
         let (program, arguments) = words
             .split_first()
             .ok_or_else(|| Error::unexpected("start", Path::new(""), "there is no command"))?;
-        let child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(arguments)
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(create("stdout")?)
-            .stderr(create("stderr")?)
-            .spawn()
-            .map_err(|cause| {
-                let error = Error::new("start", Path::new(program), &cause);
-                match cause.kind() {
-                    std::io::ErrorKind::NotFound => error.with_hint("the program is not installed"),
-                    _ => error,
-                }
-            })?;
+            .stderr(create("stderr")?);
+        let child = process::start_answered(&mut command).map_err(|cause| {
+            let error = Error::new("start", Path::new(program), &cause);
+            match cause.kind() {
+                std::io::ErrorKind::NotFound => error.with_hint("the program is not installed"),
+                _ => error,
+            }
+        })?;
         Ok(Self::Command { child, status: None })
     }
 

@@ -1,0 +1,48 @@
+//! Starting a program that lies on a file system that may not answer.
+
+use std::io::{self, ErrorKind};
+use std::process::{Child, Command};
+use std::sync::mpsc::{RecvTimeoutError, SendError, channel};
+use std::time::{Duration, Instant};
+
+use crate::kernel::{signal, signal_forwarding};
+
+/// How long a file system may take for a program.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Starts a command from a thread of its own. Until its execve(2) has returned nothing ends the wait for it, not even a signal,
+/// where a file system does not answer (FUSE, NFS): the thread is then left behind.
+///
+/// # Errors
+/// Of the start; or there was no answer for a minute, or until the process was asked to end.
+pub fn start_answered(command: &mut Command) -> io::Result<Child> {
+    let mut own = std::mem::replace(command, Command::new(""));
+    let (to, result) = channel();
+    std::thread::Builder::new().spawn(move || {
+        let started = own.spawn();
+        // Nobody follows what starts after that.
+        if let Err(SendError((_, Ok(mut child)))) = to.send((own, started)) {
+            let _ = child.kill();
+        }
+    })?;
+    let begun = Instant::now();
+    loop {
+        match result.recv_timeout(Duration::from_millis(50)) {
+            Ok((own, started)) => {
+                *command = own;
+                return started;
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other("the thread that starts it has failed"));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let is_asked =
+                    signal::interrupted_by().is_some() || signal_forwarding::is_asked_to_end();
+                if is_asked || begun.elapsed() > LONGEST {
+                    let why = "its file system does not answer";
+                    return Err(io::Error::new(ErrorKind::TimedOut, why));
+                }
+            }
+        }
+    }
+}
