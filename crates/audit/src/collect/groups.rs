@@ -85,7 +85,7 @@ pub(super) fn read(root: &Root, owners: &Owners, hierarchy: &mut Hierarchy) {
         hierarchy.loose = Some(tasks.of_users(&hierarchy.mount));
     }
     // Beside each group, whether one above has a weight or quota of CPU.
-    let mut order = ReadingOrder::at("/");
+    let mut order = ReadingOrder::at("/", None);
     let (mut deeper, mut unnamed, mut paths) = (false, 0, 0);
     while hierarchy.groups.len() < MAX_GROUPS && paths + LONGEST_PATH <= MAX_PATHS {
         let Some(Next { path, mut is_divided, by }) = order.next() else { break };

@@ -51,10 +51,10 @@ struct Below {
 }
 
 impl ReadingOrder {
-    /// Begins with one group.
-    pub(super) fn at(path: &str) -> Self {
+    /// Begins with one group, and who has named it, if not the host.
+    pub(super) fn at(path: &str, by: Option<Claimant>) -> Self {
         let mut order = Self::default();
-        order.add(None, "/", vec![path.trim_start_matches('/').to_owned()], false);
+        order.add(by, "/", vec![path.trim_start_matches('/').to_owned()], false);
         order
     }
 
@@ -83,8 +83,8 @@ impl ReadingOrder {
 
     /// The group that is to be read now.
     pub(super) fn next(&mut self) -> Option<Next> {
-        if let Some((path, is_divided)) = self.host.next() {
-            return Some(Next { path, is_divided, by: None });
+        if let Some(next) = self.next_of_host() {
+            return Some(next);
         }
         let (_, number) = self.turns.pop_first()?;
         let (by, unread) = &mut self.claimed[number];
@@ -93,6 +93,12 @@ impl ReadingOrder {
             self.turns.insert((unread.had, number));
         }
         Some(Next { path, is_divided, by: Some(by.clone()) })
+    }
+
+    /// The next group of the host.
+    pub(super) fn next_of_host(&mut self) -> Option<Next> {
+        let (path, is_divided) = self.host.next()?;
+        Some(Next { path, is_divided, by: None })
     }
 
     /// How many known groups were not read: of the host, and of claimants, the most first.

@@ -31,6 +31,9 @@ pub(super) struct Watched<'r> {
     hierarchies: Vec<Hierarchy>,
     groups: BTreeMap<Place, Files>,
     by_file: HashMap<FileId, (Place, &'static str)>,
+    /// How many of the groups somebody else than the host has named.
+    claimed: usize,
+    most_claimed: usize,
     host: Vec<Open<String>>,
     buffer: Vec<u8>,
     /// Descriptors that are not taken.
@@ -56,7 +59,12 @@ struct Files {
     links: u64,
     /// Groups directly below whose names are not UTF-8.
     unnamed: usize,
+    /// Whether somebody else than the host has named the group.
+    is_claimed: bool,
 }
+
+/// Most groups that users and containers have named: whatever they make, those of the host are watched.
+const MOST_CLAIMED: usize = MAX_GROUPS / 2;
 
 struct Open<N> {
     name: N,
@@ -66,15 +74,17 @@ struct Open<N> {
 
 impl<'r> Watched<'r> {
     pub(super) fn new(root: &'r Root) -> Self {
-        Self::with_reserve(root, RESERVE)
+        Self::with(root, RESERVE, MOST_CLAIMED)
     }
 
-    fn with_reserve(root: &'r Root, reserve: u64) -> Self {
+    fn with(root: &'r Root, reserve: u64, most_claimed: usize) -> Self {
         let mut watched = Self {
             root,
             hierarchies: groups::hierarchies(root),
             groups: BTreeMap::new(),
             by_file: HashMap::new(),
+            claimed: 0,
+            most_claimed,
             host: Vec::new(),
             buffer: Vec::new(),
             reserve,
@@ -106,7 +116,10 @@ impl<'r> Watched<'r> {
     /// What is not watched, in words.
     pub(super) fn left_out(&self) -> Option<String> {
         let full = self.full.as_ref();
-        let full = full.map(|whose| format!("groups beyond the first {MAX_GROUPS}: {whose}"));
+        let full = full.map(|whose| {
+            let claimed = self.most_claimed;
+            format!("groups beyond {MAX_GROUPS}, or {claimed} of users and containers: {whose}")
+        });
         let unopened = self
             .lacks_descriptors
             .then(|| "files for which no descriptor was left (`ulimit -n` allows more)".to_owned());
@@ -134,14 +147,22 @@ impl<'r> Watched<'r> {
             return;
         };
         let owners = Owners::new(self.root);
-        let mut order = ReadingOrder::at(&path);
+        let above = parent(&(hierarchy, path.clone()));
+        let by = above.and_then(|(_, above)| owners.claimant_below(&mount, &above));
+        let mut order = ReadingOrder::at(&path, by);
         while self.groups.len() < MAX_GROUPS {
-            let Some(Next { path, by, .. }) = order.next() else { return };
+            let next = match self.claimed < self.most_claimed {
+                true => order.next(),
+                false => order.next_of_host(),
+            };
+            let Some(Next { path, by, .. }) = next else { break };
             let place = (hierarchy, path);
             if self.groups.contains_key(&place) {
                 continue;
             }
-            let Some((files, below)) = self.opened(&place) else { continue };
+            let Some((mut files, below)) = self.opened(&place) else { continue };
+            files.is_claimed = by.is_some();
+            self.claimed += usize::from(files.is_claimed);
             if !below.is_empty() {
                 let by = by.or_else(|| owners.claimant_below(&mount, &place.1));
                 order.add(by, &place.1, below, false);
@@ -175,7 +196,8 @@ impl<'r> Watched<'r> {
             }
         }
         let unnamed = entries.unnamed;
-        Some((Files { present, open: files, ids, links, unnamed }, entries.directories))
+        let files = Files { present, open: files, ids, links, unnamed, is_claimed: false };
+        Some((files, entries.directories))
     }
 
     /// Looks for groups that came or went, and reads files again: all, or those of one part of the groups, so that each
@@ -220,6 +242,7 @@ impl<'r> Watched<'r> {
     fn remove(&mut self, place: &Place) {
         if let Some(files) = self.groups.remove(place) {
             self.forget(place, &files);
+            self.claimed -= usize::from(files.is_claimed);
             self.went += 1;
         }
     }
@@ -258,10 +281,12 @@ impl<'r> Watched<'r> {
         };
         let Some(before) = self.groups.remove(place) else { return Vec::new() };
         self.forget(place, &before);
-        let Some((files, _)) = self.opened(place) else {
+        let Some((mut files, _)) = self.opened(place) else {
+            self.claimed -= usize::from(before.is_claimed);
             self.went += 1;
             return Vec::new();
         };
+        files.is_claimed = before.is_claimed;
         let (before, after) = (texts(&before), texts(&files));
         self.groups.insert(place.clone(), files);
         let differing = WATCHED.iter().copied().filter(|name| before.get(name) != after.get(name));
@@ -383,30 +408,62 @@ fn shown(text: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
+    fn write(tree: &Path, path: &str, text: &str) {
+        let path = tree.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn host() -> tempfile::TempDir {
+        let tree = tempfile::tempdir().unwrap();
+        let mounts = "25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        write(tree.path(), "proc/self/mountinfo", mounts);
+        write(tree.path(), "proc/self/cgroup", "0::/\n");
+        write(tree.path(), "sys/fs/cgroup/cgroup.controllers", "cpu\n");
+        write(tree.path(), "sys/fs/cgroup/a.service/cpu.weight", "100\n");
+        write(tree.path(), "proc/sys/vm/swappiness", "60\n");
+        tree
+    }
+
+    #[test]
+    fn groups_that_a_user_makes_hide_none_of_the_host() {
+        let tree = host();
+        let root = Root::at(tree.path());
+        let group = |name: &str| {
+            write(tree.path(), &format!("sys/fs/cgroup/{name}/cpu.weight"), "100\n");
+        };
+        (0..9).for_each(|number| group(&format!("a-user/g{number}")));
+        let user = tree.path().join("sys/fs/cgroup/a-user");
+        fs::set_permissions(user, fs::Permissions::from_mode(0o777)).unwrap();
+        let mut watched = Watched::with(&root, 0, 4);
+        assert_eq!(watched.groups(), 3 + 4, "the host's, and four of the user");
+        let left_out = watched.left_out().unwrap();
+        assert!(left_out.contains("4 of users and containers: at least 5 of"), "{left_out}");
+        group("a-user/g9");
+        group("b.service");
+        watched.look(0, true, &|| false);
+        assert_eq!(watched.groups(), 4 + 4);
+        assert!(watched.groups.contains_key(&(0, "/b.service".to_owned())));
+        fs::remove_dir_all(tree.path().join("sys/fs/cgroup/a-user/g0")).unwrap();
+        watched.look(0, true, &|| false);
+        assert_eq!(watched.groups(), 4 + 4, "another one has its place");
+    }
+
     #[test]
     fn descriptors_are_left_for_audits() {
-        let tree = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = tree.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        write("proc/self/mountinfo", "25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        write("proc/self/cgroup", "0::/\n");
-        write("sys/fs/cgroup/cgroup.controllers", "cpu\n");
-        write("sys/fs/cgroup/a.service/cpu.weight", "100\n");
-        write("proc/sys/vm/swappiness", "60\n");
+        let tree = host();
         let root = Root::at(tree.path());
         let opened = |watched: &Watched<'_>| {
             watched.host.len()
                 + watched.groups.values().map(|files| files.open.len()).sum::<usize>()
         };
-        let all = Watched::with_reserve(&root, 0);
+        let all = Watched::with(&root, 0, MOST_CLAIMED);
         assert_eq!((all.groups(), opened(&all), all.left_out()), (2, 2, None));
-        let none = Watched::with_reserve(&root, u64::MAX);
+        let none = Watched::with(&root, u64::MAX, MOST_CLAIMED);
         assert_eq!((none.groups(), opened(&none)), (2, 0));
         assert!(none.left_out().is_some_and(|why| why.contains("no descriptor was left")));
     }
