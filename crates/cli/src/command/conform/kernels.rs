@@ -105,7 +105,7 @@ pub(super) fn run(
     match as_json {
         true => output::json(&made.passport)?,
         false => {
-            output::data(&page(&made.passport, arguments.verbose).text(output::width(), false))
+            output::data(&page(&made.passport, arguments.verbose).text(output::width(), false));
         }
     }
     if let Some(file) = &arguments.report {
