@@ -12,10 +12,14 @@ pub fn page(passport: &Passport, all: bool) -> Page {
     let shown = passport.cases.iter().filter(|case| all || case.is_remarkable());
     let (differ, alike): (Vec<_>, Vec<_>) = shown.partition(|case| case.differs());
     let mut sections = vec![Section::new("kernels", "Kernels", |parts| kernels(parts, passport))];
-    for (id, heading, rows) in [
-        ("differ", "Kept by one kernel, broken by another", differ),
-        ("cases", if all { "All others" } else { "Broken, undecided or void somewhere" }, alike),
-    ] {
+    let others = match (all, differ.is_empty()) {
+        (true, true) => "All cases",
+        (true, false) => "All others",
+        (false, _) => "Broken, undecided or void somewhere",
+    };
+    for (id, heading, rows) in
+        [("differ", "Kept by one kernel, broken by another", differ), ("cases", others, alike)]
+    {
         if !rows.is_empty() {
             sections.push(Section::new(id, heading, |parts| cases(parts, passport, &rows)));
         }
