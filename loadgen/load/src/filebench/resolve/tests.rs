@@ -134,7 +134,11 @@ fn semantic_mistakes_have_position_and_remedy() {
         (thread("flowop hog value=3"), "2:41", "`name` is missing"),
         (thread("flowop wakeup name=w,target=x"), "2:62", "no operation here is named `x`"),
         (thread("flowop hog name=h,value=many"), "2:59", "cannot be `many`"),
-        ("define fileset name=a,path=/tmp,entries=3".to_owned(), "1:1", "write dirwidth=20"),
+        (
+            "define fileset name=a,path=/tmp,entries=3,dirwidth=1".to_owned(),
+            "1:1",
+            "write dirwidth=20",
+        ),
         ("define fileset name=a,path=/tmp,dirwidth=3".to_owned(), "1:1", "no files"),
         ("define fileset path=/tmp,entries=1,dirwidth=3".to_owned(), "1:1", "`name` is missing"),
         ("define file name=\"../a\",path=/tmp".to_owned(), "1:1", "not a valid name of a file set"),

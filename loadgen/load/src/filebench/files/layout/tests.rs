@@ -56,6 +56,18 @@ fn mean_depths_are_those_of_the_reference() {
     }
 }
 
+/// The first script of filebench's README has no dirwidth (fileset.c, fileset_populate).
+#[test]
+fn a_set_without_a_width_has_a_directory_for_each_file() {
+    let layout = draw(50, 0, 1.0);
+    let paths = layout.node_paths(&layout.files);
+    assert_eq!((layout.files.len(), layout.directories.len()), (50, 51));
+    assert_eq!(
+        (paths.text(0), paths.text(49)),
+        ("00000001/00000001".to_owned(), "00000050/00000001".to_owned())
+    );
+}
+
 #[test]
 fn a_very_wide_set_has_all_its_files_in_one_directory() {
     let layout = draw(1000, 1_000_000, 1.0);
