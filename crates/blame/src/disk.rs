@@ -178,6 +178,12 @@ pub struct DiskEvents {
 }
 
 impl DiskAnswer {
+    /// The disk went away while it was watched, so that nothing is there to compare with.
+    pub(crate) fn note_gone(&mut self, why: &str) {
+        self.verdict = Verdict::Void;
+        self.reason = Some(format!("the disk is gone: {why}"));
+    }
+
     /// Notes how many events the programs have missed. Many make the answer void: since Linux 7.0 a program may be preempted, and
     /// another request's event on its CPU is lost meanwhile.
     pub fn set_missed(&mut self, missed: Option<u64>) {

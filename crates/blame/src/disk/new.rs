@@ -379,6 +379,14 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_that_went_away_voids_its_own_answer() {
+        let mut answer = answer(1_000_000_000);
+        answer.note_gone("cannot read /sys/block/loop9/stat");
+        assert_eq!(answer.verdict, Verdict::Void);
+        assert!(answer.reason.unwrap().starts_with("the disk is gone: cannot read"));
+    }
+
+    #[test]
     fn names_of_a_study_replace_paths_wherever_they_are() {
         let mut answer = answer(1_000_000_000);
         answer.names_mut().into_iter().filter(|name| *name == "/other").for_each(|name| {

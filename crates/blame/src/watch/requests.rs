@@ -44,8 +44,8 @@ pub struct RequestWatch {
 /// The end of the counting.
 struct Ended {
     at_ns: u64,
-    /// What the kernel had counted of each disk.
-    counted_ns: Vec<u64>,
+    /// What the kernel had counted of each disk; the reason of one that is gone, which voids the answer about itself only.
+    counted_ns: Vec<Result<u64, String>>,
 }
 
 impl RequestWatch {
@@ -77,7 +77,8 @@ impl RequestWatch {
     /// The kernel refuses to switch the programs on, or does not tell what it has counted so far.
     pub fn start(&mut self) -> Result<(), Error> {
         for disk in &mut self.disks {
-            disk.counted_ns = disk.read_counted_ns(&self.root)?;
+            // One that is gone by now is said to be when it ends.
+            disk.counted_ns = disk.read_counted_ns(&self.root).unwrap_or_default();
         }
         self.started_ns = monotonic_ns();
         self.enable(1)?;
@@ -111,8 +112,10 @@ impl RequestWatch {
         self.enable(0)?;
         self.turns.value().map_or(Ok(()), |turns| turns.enable(0))?;
         let at_ns = monotonic_ns();
-        let counted = self.disks.iter().map(|disk| disk.read_counted_ns(&self.root));
-        Ok(Ended { at_ns, counted_ns: counted.collect::<Result<_, _>>()? })
+        let counted = |disk: &WatchedDisk| {
+            disk.read_counted_ns(&self.root).map_err(|error| error.to_string())
+        };
+        Ok(Ended { at_ns, counted_ns: self.disks.iter().map(counted).collect() })
     }
 
     /// Ends the counting, if it has not been stopped, and reads it: one answer for each disk, in their order.
@@ -139,24 +142,21 @@ impl RequestWatch {
             let times = (self.started_ns, ended_ns);
             let counted = DiskCounted::parse(&memory, number, times, disk.pool())
                 .ok_or_else(|| unreadable(memory.len()))?;
-            let window = self.window(number, disk, ended_ns, &counted_ns);
+            let now = counted_ns.get(number).and_then(|counted| counted.as_ref().ok());
+            let window = self.window(disk, ended_ns, now.copied().unwrap_or(disk.counted_ns));
             let bfq = turns::at_disk(&turns, disk, number, &self.names);
             let mut answer = DiskAnswer::new(&window, &counted, cost, &self.names, bfq);
-            self.check_scheduler(&mut answer);
+            match counted_ns.get(number) {
+                Some(Err(why)) => answer.note_gone(why),
+                _ => self.check_scheduler(&mut answer),
+            }
             answer.set_missed(missed);
             Ok(answer)
         };
         self.disks.iter().enumerate().map(answer).collect()
     }
 
-    fn window(
-        &self,
-        number: usize,
-        disk: &WatchedDisk,
-        ended_ns: u64,
-        counted_ns: &[u64],
-    ) -> DiskWindow {
-        let now = counted_ns.get(number).copied().unwrap_or(0);
+    fn window(&self, disk: &WatchedDisk, ended_ns: u64, now: u64) -> DiskWindow {
         DiskWindow {
             disk: disk.name.clone(),
             scheduler: disk.scheduler.clone(),
