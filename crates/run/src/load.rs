@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use assay_judge::verdict::wording::count;
+use assay_study::workload::fio::with_includes;
 use assay_study::{
     MOST_BYTES, Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
 };
@@ -167,6 +168,13 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
     let file = path.file_name().map(|file| file.to_string_lossy().into_owned());
     let (shown_as, text) = match file.filter(|_| is_job_file) {
         Some(file) => {
+            let beside = |name: &str| {
+                let at = path.with_file_name(name);
+                let why =
+                    |error: assay_sys::files::Error| format!("{}: {}", at.display(), error.cause);
+                if name == file { Ok(text.clone()) } else { read_text(&at, MOST_TEXT).map_err(why) }
+            };
+            let text = with_includes(&file, &beside).map_err(Error::usage)?;
             let study = job_file_study(&file, &text, choice.weights.as_deref());
             (format!("the study of {name}"), study.map_err(Error::usage)?)
         }

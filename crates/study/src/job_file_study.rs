@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::workload::fio::{Section, parse_size, sections};
+use crate::workload::fio::{Section, sections};
 use assay_sys::units::{Bytes, format_duration, parse_duration};
 
 /// The longest window unless the command line says otherwise; a file may say hours.
@@ -31,6 +31,7 @@ pub fn job_file_study(file: &str, text: &str, weights: Option<&[u32]>) -> Result
         format!("{file}: {error}\n  hint: correct the job file; `fio --parse-only` checks it")
     })?;
     let groups = groups(file, &all)?;
+    check_shares(file, &all, groups.len())?;
     let weights = weights_of(file, &groups, weights)?;
     let words: Vec<&str> = weights.iter().map(String::as_str).collect();
     let mut study = format!(
@@ -76,6 +77,28 @@ fn add_group(study: &mut String, file: &str, group: &JobGroup<'_>, weight: &str)
             quoted(&section.job.name)
         );
     }
+}
+
+/// Refuses what leaves nothing to promise: jobs without I/O, and jobs that fio couples.
+fn check_shares(file: &str, all: &[Section], groups: usize) -> Result<(), String> {
+    let is_set =
+        |section: &&Section, name| section.job.option(name).is_some_and(|value| value != "0");
+    if let Some(section) = all.iter().find(|section| is_set(section, "create_only")) {
+        return Err(format!(
+            "{file}: the section `{}` has `create_only`: it does no I/O that weights could divide\n  hint: leave it out; files are laid out \
+             before measuring",
+            section.job.name
+        ));
+    }
+    if let Some(section) = all.iter().find(|section| is_set(section, "flow")).filter(|_| groups > 1)
+    {
+        return Err(format!(
+            "{file}: `flow` of `{}` couples jobs of one fio, and each group has a fio of its own\n  hint: remove `flow`; with it fio, \
+             and not the weights, would divide the disk",
+            section.job.name
+        ));
+    }
+    Ok(())
 }
 
 /// One group for each `cgroup=` of the file, and for each job without one.
@@ -176,11 +199,11 @@ fn runtime(text: &str) -> Option<Duration> {
 
 /// A loop disk for the jobs: with a file system, unless all of them name devices.
 fn disk(all: &[Section]) -> String {
-    let is_amount = |text: &str| {
+    let says_size = |section: &Section| {
         // A percentage is of the disk itself.
-        parse_size(text, Bytes::mebi(1)).is_some() && !text.contains('%')
+        let is_part = section.job.option("size").is_some_and(|text| text.contains('%'));
+        section.job.amount(Bytes::mebi(1)).is_some() && !is_part
     };
-    let says_size = |section: &Section| section.job.option("size").is_some_and(is_amount);
     let size = if all.iter().all(says_size) { "auto" } else { SIZE };
     let is_raw = |section: &Section| {
         section.job.option("filename").is_some_and(|name| name.starts_with("/dev/"))

@@ -89,6 +89,9 @@ fn a_file_cannot_write_more_than_strings_into_the_study() {
     let study = study(text, Some(&[1, 2, 3]));
     assert_eq!(study.groups.len(), 3);
     assert!(job_file_study("f", "[a]\n[a]\n", Some(&[1])).unwrap_err().contains("two sections"));
+    let refused = |text: &str| job_file_study("f", text, Some(&[1, 3])).unwrap_err();
+    assert!(refused("[a]\nflow=1\n[b]\nflow=8\n").contains("couples jobs of one fio"));
+    assert!(refused("[a]\ncreate_only=1\n[b]\nrw=read\n").contains("it does no I/O"));
     assert!(job_file_study("f", "[a]\nread_iolog=x\n", Some(&[1])).is_err());
     let torn = "[a]\ncgroup=g\ncgroup_weight=1\n[b]\ncgroup=g\ncgroup_weight=2\n";
     assert!(job_file_study("f", torn, None).unwrap_err().contains("different weights"));

@@ -127,8 +127,7 @@ fn copies(workload: &WorkloadPlan) -> u64 {
 
 /// Bytes that a fio job uses of its piece of a disk.
 pub(crate) fn needed_by_fio(workload: &WorkloadPlan, piece: Bytes) -> Option<u64> {
-    let size = workload.job()?.option("size");
-    let needed = size.and_then(|text| crate::workload::fio::parse_size(text, piece));
+    let needed = workload.job()?.amount(piece);
     Some(needed.unwrap_or(piece).get().max(workload.io.block_size.unwrap_or(512)))
 }
 

@@ -12,6 +12,7 @@ use crate::reader::{At, Reader};
 use crate::section::Section;
 use crate::syntax::{After, Scalar, Tool, Workload};
 use crate::template::{Templated, identifiers};
+use crate::workload::fio::with_includes;
 use crate::workload::{COMMAND, FIO, Metric, NAMES, PLACEHOLDERS, Source};
 use crate::{code, key};
 
@@ -221,7 +222,7 @@ fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
     let Some(at) = section.get("jobfile") else {
         return Tool::FioJobFile { path, text: String::new(), section: only };
     };
-    let text = match (reader.load)(&path) {
+    let text = match with_includes(&path, &|path| (reader.load)(path)) {
         Ok(text) => text,
         Err(reason) => {
             reader.add(

@@ -57,6 +57,15 @@ impl Job {
         self.options.len() < before
     }
 
+    /// How much it reads and writes in all: its `size`, or else `filesize` for each of `nrfiles`, of a range the most.
+    #[must_use]
+    pub fn amount(&self, whole: Bytes) -> Option<Bytes> {
+        let of = |name| parse_size(self.option(name)?.rsplit('-').next()?, whole);
+        let files = self.option("nrfiles").and_then(|text| text.trim().parse().ok()).unwrap_or(1);
+        let all = |one: Bytes| Bytes::new(one.get().saturating_mul(files));
+        of("size").or_else(|| of("filesize").map(all))
+    }
+
     /// Replaces a `size` that is a fraction of the disk (`1/4`, an extension of Assay) by bytes, if
     /// each of `sharers` groups has `part` of it.
     pub fn resolve_fraction(&mut self, part: Bytes, sharers: u64) {
@@ -90,7 +99,7 @@ impl Job {
                 size
             }
         };
-        let size = self.option("size").and_then(|text| parse_size(text, *whole)).unwrap_or(*whole);
+        let size = self.amount(*whole).unwrap_or(*whole);
         self.set("size", size.get().to_string());
     }
 
@@ -185,6 +194,21 @@ mod tests {
         );
         job.set_target(&Target::Directory { path: "/own".to_owned(), size: Bytes::mebi(1) });
         assert_eq!(job.targets(), ["directory=/own"]);
+    }
+
+    /// As fio 3.33 with `numjobs=2`, which makes two files of 1 MiB.
+    #[test]
+    fn without_a_size_that_of_each_file_counts() {
+        let amount = |options: &[(&str, &str)]| {
+            let owned =
+                |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
+            let job = Job { name: "a".to_owned(), options: options.iter().map(owned).collect() };
+            job.amount(Bytes::mebi(100)).map(Bytes::get)
+        };
+        assert_eq!(amount(&[("filesize", "1M")]), Some(1 << 20));
+        assert_eq!(amount(&[("filesize", "4k-1m"), ("nrfiles", "3")]), Some(3 << 20));
+        assert_eq!(amount(&[("filesize", "1M"), ("size", "50%")]), Some(50 << 20));
+        assert_eq!(amount(&[("nrfiles", "3")]), None);
     }
 
     #[test]

@@ -63,9 +63,6 @@ pub fn sections(text: &str) -> Result<Vec<Section>, JobFileError> {
             }
             continue;
         }
-        if line.split_whitespace().next() == Some("include") {
-            return Err(error_at("`include` is not supported; paste the included file".to_owned()));
-        }
         let option = parse_option(line);
         if option.0 == "read_iolog" {
             let message = "`read_iolog` is not supported: the log names disks of its own";
@@ -81,6 +78,55 @@ pub fn sections(text: &str) -> Result<Vec<Section>, JobFileError> {
         return Err(JobFileError { line: 1, message: "no section besides `[global]`".to_owned() });
     }
     Ok(jobs.into_iter().map(take_over).collect())
+}
+
+/// Files that include each other this deep are refused; fio's own examples need two levels.
+const MOST_NESTED: usize = 16;
+
+/// Bytes of a job file with all that it includes: a file may include another many times.
+const MOST_TEXT: usize = 4 << 20;
+
+/// The text of a job file with each `include FILE` replaced by that file, which is looked for beside the one that includes it (fio(1), "Job
+/// file format").
+///
+/// # Errors
+/// A file cannot be read, with the file that includes it and its line; they nest too deep, or are too long.
+pub fn with_includes(
+    path: &str,
+    load: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<String, String> {
+    let mut text = String::new();
+    add(path, load, 0, &mut text)?;
+    Ok(text)
+}
+
+fn add(
+    path: &str,
+    load: &dyn Fn(&str) -> Result<String, String>,
+    depth: usize,
+    text: &mut String,
+) -> Result<(), String> {
+    let own = load(path)?;
+    if text.len() + own.len() > MOST_TEXT {
+        return Err(format!("with what it includes it has more than {} MiB", MOST_TEXT >> 20));
+    }
+    for (index, line) in own.lines().enumerate() {
+        let Some(name) = line.trim().strip_prefix("include ").map(str::trim) else {
+            text.push_str(line);
+            text.push('\n');
+            continue;
+        };
+        if depth == MOST_NESTED {
+            return Err(format!("files include each other more than {MOST_NESTED} levels deep"));
+        }
+        let beside = match path.rsplit_once('/') {
+            Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
+            _ => name.to_owned(),
+        };
+        add(&beside, load, depth + 1, text)
+            .map_err(|why| format!("{path}: line {}: {why}", index + 1))?;
+    }
+    Ok(())
 }
 
 /// Parses an option. fio ends a value at ` ;` or ` #`, which begin a comment.
@@ -146,12 +192,29 @@ cgroup_weight=200
         assert!(!second.job.to_job_file().contains("cgroup"));
     }
 
+    /// As the job files of longhorn/kbench.
+    #[test]
+    fn included_files_stand_beside_those_that_include_them_and_nest() {
+        let load = |path: &str| match path {
+            "jobs/a.fio" => Ok("[read]\nrw=read\n  include inc/bw.inc\n[write]\n".to_owned()),
+            "jobs/inc/bw.inc" => Ok("bs=128k\ninclude all.inc\n".to_owned()),
+            "jobs/inc/all.inc" => Ok("direct=1".to_owned()),
+            "loop.fio" => Ok("include loop.fio\n".to_owned()),
+            "twice.fio" => Ok("include jobs/none\n".to_owned()),
+            other => Err(format!("{other}: no such file")),
+        };
+        let text = with_includes("jobs/a.fio", &load).unwrap();
+        assert_eq!(text, "[read]\nrw=read\nbs=128k\ndirect=1\n[write]\n");
+        assert!(with_includes("loop.fio", &load).unwrap_err().contains("16 levels"));
+        let why = with_includes("twice.fio", &load).unwrap_err();
+        assert_eq!(why, "twice.fio: line 1: jobs/none: no such file");
+    }
+
     #[test]
     fn mistakes_have_their_line() {
         assert_eq!(sections("bs=4k\n").unwrap_err().line, 1);
         assert_eq!(sections("[a]\nrw=read\n[b\n").unwrap_err().line, 3);
         assert!(sections("[global]\nbs=4k\n").unwrap_err().message.contains("no section"));
-        assert!(sections("[a]\ninclude other.fio\n").unwrap_err().message.contains("include"));
         let log = sections("[a]\nread_iolog=/dev/log\n").unwrap_err();
         assert!(log.line == 2 && log.message.contains("read_iolog"));
     }

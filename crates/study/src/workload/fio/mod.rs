@@ -10,7 +10,7 @@ mod totals;
 
 pub use class::{io_class, threads};
 pub use job::{Job, Target, fraction, parse_size};
-pub use job_file::{JobFileError, Section, sections};
+pub use job_file::{JobFileError, Section, sections, with_includes};
 pub use log::parse_bandwidth_log;
 pub use output::{Output, OutputError, parse_output};
 pub use start_barrier::{BARRIER_FILE, barrier_command, parse_barrier_line};
