@@ -175,7 +175,7 @@ impl Reader<'_> {
             let name = self.shown(above);
             if let Some(tighter) = tighter_above(&own, &text) {
                 self.claim.lost = Some(format!("{name} above it has {tighter}"));
-            } else if is_too_slow(&text) {
+            } else if is_too_slow(&own, &text) {
                 self.claim.hindered = Some(format!("{name} above it lets a proof read too slowly"));
             }
         }

@@ -75,7 +75,7 @@ pub(crate) fn is_capped(text: &str) -> bool {
     device_lines(text).next().is_some()
 }
 
-/// A level above a group with less than the group itself, or with too little for a proof.
+/// What a level above a group has less than the group itself.
 pub(crate) fn tighter_above(own: &str, above: &str) -> Option<String> {
     let above = caps(above);
     let is_same = |one: &Cap, other: &Cap| one.device == other.device && one.kind == other.kind;
@@ -86,9 +86,11 @@ pub(crate) fn tighter_above(own: &str, above: &str) -> Option<String> {
     })
 }
 
-/// Whether a copy would have to wait at a cap above it.
-pub(crate) fn is_too_slow(above: &str) -> bool {
-    caps(above).iter().any(|cap| cap.rate < 2.0 * cap.kind.cap())
+/// Whether a copy would have to wait for its disk at a cap above it.
+pub(crate) fn is_too_slow(own: &str, above: &str) -> bool {
+    let own = caps(own);
+    let is_slow = |cap: &Cap| cap.rate < 2.0 * cap.kind.cap();
+    caps(above).iter().any(|cap| is_slow(cap) && own.iter().any(|own| own.device == cap.device))
 }
 
 pub(super) fn max(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
@@ -219,7 +221,9 @@ mod tests {
         let of = |own: &str| tighter_above(own, above).is_some();
         assert!(of("8:0 rbps=2000 riops=max"));
         assert!(!of("8:0 rbps=500") && !of("8:0 riops=9") && !of("8:16 rbps=2000"));
-        assert!(is_too_slow(above) && !is_too_slow("8:0 rbps=9000000 riops=max"));
+        let is_slow = |own: &str| is_too_slow(own, above);
+        assert!(is_slow("8:0 riops=9") && !is_slow("8:16 rbps=500"));
+        assert!(!is_too_slow("8:0 rbps=500", "8:0 rbps=9000000 riops=max"));
     }
 
     #[test]
