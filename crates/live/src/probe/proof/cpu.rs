@@ -11,6 +11,8 @@ use crate::probe::limit::{cpus_file, cpus_of};
 
 /// A copy has no more CPUs.
 const MOST: f64 = 0.2;
+/// And no less, however little others leave: a tick of 4 ms may already be most of it.
+const LEAST: f64 = 0.05;
 /// In microseconds; the kernel's default.
 const PERIOD: f64 = 100_000.0;
 /// The kernel hands out a quota in slices of 5 ms, which may be used in the next period (sched-bwc.rst).
@@ -23,18 +25,18 @@ const EQUAL: f64 = 0.5;
 
 /// A thread wants a whole CPU: the copy gets its quota, the twin more. Both have the lowest weight, so that they take what is idle.
 pub(super) fn max(beside: &Beside<'_>, amount: f64) -> Result<Proof, Error> {
-    let quota = amount.min(MOST);
     for group in [COPY, TWIN] {
         set_weight(beside, group, 1)?;
     }
-    let quota_us = (quota * PERIOD).max(1_000.0);
+    let free = use_of(beside, TWIN, 3)?;
+    let half = free.iter().map(Window::busy).sum::<f64>() / free.len() as f64 / 2.0;
+    let quota_us = (amount.min(half.clamp(LEAST, MOST)) * PERIOD).max(1_000.0);
     if beside.is_v2() {
         beside.write(COPY, "cpu.max", &format!("{quota_us:.0} {PERIOD:.0}"))?;
     } else {
         beside.write(COPY, "cpu.cfs_period_us", &format!("{PERIOD:.0}"))?;
         beside.write(COPY, "cpu.cfs_quota_us", &format!("{quota_us:.0}"))?;
     }
-    let free = use_of(beside, TWIN, 3)?;
     let capped = use_of(beside, COPY, 5)?;
     let throttled = beside.keyed(COPY, "cpu.stat", "nr_throttled");
     Ok(judge_max(quota_us / PERIOD, &capped, &free, throttled))
