@@ -56,7 +56,7 @@ impl Verdict {
 pub struct Answer {
     /// The kernel's name of the file, on this hierarchy.
     pub knob: String,
-    /// The group whose file it is, below the mount: the target, or one above it.
+    /// The group whose file it is, below the mount: the target, one above it, or a container in it.
     pub group: String,
     /// What the file says; null if there is none.
     pub value: Option<String>,

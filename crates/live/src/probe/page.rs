@@ -39,11 +39,18 @@ pub fn page(document: &Document) -> Page {
     page
 }
 
-/// The file, and the group below the target whose it is.
+/// The file, and the group below the target whose it is, with no more of an id than tells containers apart.
 fn label(document: &Document, answer: &Answer) -> String {
     match answer.group.strip_prefix(&document.group).map(|below| below.trim_start_matches('/')) {
         None | Some("") => answer.knob.clone(),
-        Some(below) => format!("{below} {}", answer.knob),
+        Some(below) => {
+            let mut digits = 0;
+            let is_shown = |sign: &char| {
+                digits = if sign.is_ascii_hexdigit() { digits + 1 } else { 0 };
+                digits <= 12
+            };
+            format!("{} {}", below.chars().filter(is_shown).collect::<String>(), answer.knob)
+        }
     }
 }
 
@@ -195,7 +202,8 @@ mod tests {
         let wish = Asked { value: "1".to_owned(), by: "/config.json".to_owned() };
         asked.answers[1].asked = Some(wish);
         assert_eq!(not_shown(&asked)[0], "memory.max asked for by /config.json");
-        let answer = Answer { group: "/a/b".to_owned(), ..document().answers.remove(0) };
-        assert_eq!(label(&document(), &answer), "b memory.max");
+        let group = format!("/a/crio-{}.scope", "0123456789abcdef".repeat(4));
+        let answer = Answer { group, ..document().answers.remove(0) };
+        assert_eq!(label(&document(), &answer), "crio-0123456789ab.scope memory.max");
     }
 }
