@@ -132,7 +132,8 @@ fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
         assert!((promised - 0.25).abs() < 1e-9, "{kept:#}");
 
         level.set("b", "cpu.shares", "1024");
-        let ended = bench.assay(["fairness", "host.json", "--for", "4s", "-ojson"]);
+        let b = format!("{}/b", level.name());
+        let ended = bench.assay(["fairness", "host.json", "--group", &b, "--for", "4s", "-ojson"]);
         ended.assert_code(1);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let broken = own(&answer, &level);

@@ -65,6 +65,28 @@ impl Switches {
 }
 
 impl Contention {
+    /// Leaves out what does not concern a group: it is below, at, or above it, or competes with one of these.
+    pub fn keep_only(&mut self, group: &str) {
+        let within = |path: &str, top: &str| {
+            path.strip_prefix(top.trim_end_matches('/'))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let concerns = |other: &str| within(other, group) || within(group, other);
+        let competes = |level: &LevelAnswer| level.rows.iter().any(|row| concerns(&row.group));
+        if let Available::Value(levels) = &mut self.cpu {
+            levels.retain(competes);
+        }
+        if let Available::Value(disks) = &mut self.disks {
+            disks.iter_mut().for_each(|disk| disk.levels.retain(competes));
+        }
+        self.usage.retain(|level| level.rows.iter().any(|row| concerns(&row.group)));
+        self.limits.retain(|row| concerns(&row.group));
+        self.protection.retain(|row| concerns(&row.group));
+        if let Available::Value(rows) = &mut self.own_cpus {
+            rows.retain(|row| concerns(&row.group));
+        }
+    }
+
     /// Whether anything was broken.
     #[must_use]
     pub fn has_broken(&self) -> bool {
@@ -73,5 +95,70 @@ impl Contention {
         let divided = levels.flat_map(|level| &level.rows).map(|row| row.verdict);
         let protected = self.protection.iter().map(|row| row.verdict);
         divided.chain(protected).any(|verdict| verdict == Verdict::Broken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_audit::Reading;
+
+    use super::*;
+    use crate::fairness::answer::Row;
+
+    fn level(parent: &str, children: [&str; 2]) -> LevelAnswer {
+        let row = |group: &str| Row {
+            group: group.to_owned(),
+            owner: None,
+            reading: Reading { file: String::new(), value: String::new() },
+            verdict: Verdict::Broken,
+            basis: None,
+            promised: None,
+            got: None,
+            compared_s: 1.0,
+            used: 1.0,
+            notes: Vec::new(),
+        };
+        LevelAnswer {
+            parent: parent.to_owned(),
+            verdict: Verdict::Broken,
+            contended_s: 1.0,
+            others: 0.0,
+            rows: children.map(row).into(),
+        }
+    }
+
+    fn parents(found: &Contention) -> Vec<&str> {
+        found.cpu.value().into_iter().flatten().map(|level| level.parent.as_str()).collect()
+    }
+
+    #[test]
+    fn only_what_a_group_competes_in_is_kept() {
+        let found = Contention {
+            seconds: 1.0,
+            cell_ms: 100,
+            switches: Available::Value(Switches::default()),
+            cpu: Available::Value(vec![
+                level("/", ["/a", "/b"]),
+                level("/a", ["/a/web", "/a/web2"]),
+                level("/a/web", ["/a/web/1", "/a/web/2"]),
+                level("/b", ["/b/1", "/b/2"]),
+            ]),
+            usage: Vec::new(),
+            disks: Available::Value(Vec::new()),
+            limits: Vec::new(),
+            protection: Vec::new(),
+            own_cpus: Available::Value(Vec::new()),
+            not_looked_at: Vec::new(),
+            cost: 0.0,
+        };
+        let of = |group: &str| {
+            let mut found = found.clone();
+            found.keep_only(group);
+            found
+        };
+        assert_eq!(parents(&of("/a/web")), ["/", "/a", "/a/web"]);
+        assert_eq!(parents(&of("/b")), ["/", "/b"]);
+        assert_eq!(parents(&of("/")), parents(&found));
+        assert!(parents(&of("/nowhere")).is_empty() && !of("/nowhere").has_broken());
     }
 }
