@@ -18,6 +18,7 @@ use crate::parsers::{one_of, repeat_length};
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StudyArguments {
     /// Study file, shipped study, or fio job file
+    #[arg(index = 1)]
     pub(crate) study: String,
     /// Use the sizes of the document it repeats
     ///
@@ -89,6 +90,7 @@ impl StudyArguments {
         } = self.clone();
         StudyChoice {
             study,
+            more_job_files: Vec::new(),
             published,
             set,
             repeats,
@@ -102,6 +104,21 @@ impl StudyArguments {
             order: None,
             seed,
         }
+    }
+}
+
+/// More job files than one.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct JobFileArguments {
+    /// More job files, each a group
+    #[arg(index = 2, value_name = "JOB_FILE")]
+    more: Vec<String>,
+}
+
+impl JobFileArguments {
+    /// The choice of a study with these files.
+    pub(crate) fn with(&self, study: &StudyArguments) -> StudyChoice {
+        StudyChoice { more_job_files: self.more.clone(), ..study.choice() }
     }
 }
 

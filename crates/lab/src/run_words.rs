@@ -8,9 +8,10 @@ use crate::Argument;
 
 /// The arguments of `assay run` equivalent to a choice.
 pub fn run_words(choice: &StudyChoice) -> Vec<Argument> {
-    // Name every field, so that a new one is not forgotten here. The order has no option.
+    // Name every field, so that a new one is not forgotten here. The order has no option, and the lab takes one file.
     let StudyChoice {
         study,
+        more_job_files: _,
         published,
         set,
         repeats,

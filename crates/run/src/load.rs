@@ -156,6 +156,10 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
         let hint = "the weights of a study are among its `knobs`, or a factor for `--set`";
         return Err(Error::usage(format!("--weights is for a fio job file\n  hint: {hint}")));
     }
+    if !choice.more_job_files.is_empty() && !is_job_file {
+        let hint = "several job files are one study: `assay run a.fio b.fio --weights 1:3`";
+        return Err(Error::usage(format!("{name} is the whole study\n  hint: {hint}")));
+    }
     let is_bare = !name.contains('/') && suffix.is_none_or(|suffix| suffix != "toml");
     if is_bare && !is_job_file && !path.is_file() {
         return find_shipped(name);
@@ -165,20 +169,15 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
             .unwrap_or_else(|| "name a study file, or one of `assay run --list`".to_owned());
         Error::usage(format!("cannot read {name}: {}\n  hint: {hint}", error.cause))
     })?;
-    let file = path.file_name().map(|file| file.to_string_lossy().into_owned());
-    let (shown_as, text) = match file.filter(|_| is_job_file) {
-        Some(file) => {
-            let beside = |name: &str| {
-                let at = path.with_file_name(name);
-                let why =
-                    |error: assay_sys::files::Error| format!("{}: {}", at.display(), error.cause);
-                if name == file { Ok(text.clone()) } else { read_text(&at, MOST_TEXT).map_err(why) }
-            };
-            let text = with_includes(&file, &beside).map_err(Error::usage)?;
-            let study = job_file_study(&file, &text, choice.weights.as_deref());
-            (format!("the study of {name}"), study.map_err(Error::usage)?)
+    let (shown_as, text) = match is_job_file {
+        true => {
+            let files = job_files(path, text, &choice.more_job_files, read_text)?;
+            let study = job_file_study(&files, choice.weights.as_deref());
+            let names = [name].into_iter().chain(choice.more_job_files.iter().map(String::as_str));
+            let names = names.collect::<Vec<_>>().join(", ");
+            (format!("the study of {names}"), study.map_err(Error::usage)?)
         }
-        None => (name.to_owned(), text),
+        false => (name.to_owned(), text),
     };
     Ok(Source {
         name: study_name(path),
@@ -186,6 +185,38 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
         text,
         folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
     })
+}
+
+/// Name and text, with all that it includes, of job files, which are beside one another, as the study that names them is.
+fn job_files(
+    first: &Path,
+    text: String,
+    more: &[String],
+    read_text: Reader,
+) -> Result<Vec<(String, String)>, Error> {
+    let file = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let all = |path: &Path, text: &str| {
+        let name = file(path);
+        let beside = |other: &str| {
+            let at = path.with_file_name(other);
+            let why = |error: assay_sys::files::Error| format!("{}: {}", at.display(), error.cause);
+            if other == name { Ok(text.to_owned()) } else { read_text(&at, MOST_TEXT).map_err(why) }
+        };
+        with_includes(&name, &beside).map(|text| (name.clone(), text)).map_err(Error::usage)
+    };
+    let mut files = vec![all(first, &text)?];
+    for path in more.iter().map(Path::new) {
+        let shown = path.display();
+        if path.parent() != first.parent() || files.iter().any(|(known, _)| *known == file(path)) {
+            let hint = "name each file once, all in one folder";
+            return Err(Error::usage(format!("{shown} cannot be added\n  hint: {hint}")));
+        }
+        let text = read_text(path, MOST_BYTES);
+        let text =
+            text.map_err(|error| Error::usage(format!("cannot read {shown}: {}", error.cause)))?;
+        files.push(all(path, &text)?);
+    }
+    Ok(files)
 }
 
 fn find_shipped(name: &str) -> Result<Source, Error> {

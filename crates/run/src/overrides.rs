@@ -15,6 +15,8 @@ use assay_sys::units::format_duration;
 pub struct StudyChoice {
     /// A study file, or the name of a shipped study.
     pub study: String,
+    /// More fio job files of the same study.
+    pub more_job_files: Vec<String>,
     /// Whether the sizes and times of the document are used that the study repeats.
     pub published: bool,
     /// Values of factors, each as `FACTOR=VALUE[,VALUE]`.
@@ -73,6 +75,7 @@ impl StudyChoice {
         let length = record.at_most_s.map(Duration::try_from_secs_f64);
         Some(Self {
             study: record.study.clone(),
+            more_job_files: Vec::new(),
             published: record.published,
             set: record.set.clone(),
             repeats: record.repeats,

@@ -1,5 +1,5 @@
-//! The study of a fio job file: each of its jobs runs in a group with a weight, and the promise is that the
-//! disk is divided by these weights.
+//! The study of fio job files: each job of a single file, or each of several files, runs in a group with a weight, and
+//! the promise is that the disk is divided by these weights.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,29 +13,44 @@ const AT_MOST: Duration = Duration::from_secs(3);
 /// The size of the disk if the jobs do not say how much they need.
 const SIZE: &str = "4 GiB";
 
-/// The jobs of the file that share a control group.
+/// The jobs that share a control group.
 struct JobGroup<'s> {
     name: String,
-    /// The weight in the file.
+    /// The weight in its file.
     own_weight: Option<&'s str>,
+    /// The name beside the study of the file that has its jobs.
+    file: &'s str,
     jobs: Vec<(String, &'s Section)>,
 }
 
-/// The text of a study that runs the jobs of a file side by side, with these weights or those of the file.
-/// `file` is its name beside the study.
+/// The text of a study that runs the jobs of files side by side, with these weights or those of the files: each job, or
+/// with several files each file, has a group. A file is its name beside the study and its text.
 ///
 /// # Errors
 /// The reason why there is no such study, and a remedy.
-pub fn job_file_study(file: &str, text: &str, weights: Option<&[u32]>) -> Result<String, String> {
-    let all = sections(text).map_err(|error| {
-        format!("{file}: {error}\n  hint: correct the job file; `fio --parse-only` checks it")
-    })?;
-    let groups = groups(file, &all)?;
-    check_shares(file, &all, groups.len())?;
+pub fn job_file_study(
+    files: &[(String, String)],
+    weights: Option<&[u32]>,
+) -> Result<String, String> {
+    let read = |(file, text): &'_ (String, String)| {
+        sections(text).map_err(|error| {
+            format!("{file}: {error}\n  hint: correct the job file; `fio --parse-only` checks it")
+        })
+    };
+    let all = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let mut groups: Vec<JobGroup<'_>> = Vec::new();
+    for ((file, _), sections) in files.iter().zip(&all) {
+        let whole = (files.len() > 1).then(|| file.strip_suffix(".fio").unwrap_or(file));
+        let before = groups.len();
+        add_groups(&mut groups, file, whole, sections)?;
+        check_shares(file, sections, groups.len() - before)?;
+    }
+    let all: Vec<&Section> = all.iter().flatten().collect();
+    let file = &files.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>().join(", ");
     let weights = weights_of(file, &groups, weights)?;
     let words: Vec<&str> = weights.iter().map(String::as_str).collect();
     let mut study = format!(
-        "# Made by Assay from a fio job file, which is used unchanged but for what is listed here.\n\n\
+        "# Made by Assay from fio job files, which are used unchanged but for what is listed here.\n\n\
          title    = {}\nquestion = {}\n\n[design]\nwarm_up = \"auto\"\nat_most = \"{}\"\n\n{}\n",
         quoted(&format!("I/O weights of the jobs of {file}")),
         quoted(&format!(
@@ -46,7 +61,7 @@ pub fn job_file_study(file: &str, text: &str, weights: Option<&[u32]>) -> Result
         disk(&all),
     );
     for (group, weight) in groups.iter().zip(&weights) {
-        add_group(&mut study, file, group, weight);
+        add_group(&mut study, group, weight);
     }
     study.push_str(
         "[[promises]]\nmeasure = \"io.bytes\"\nis      = \"proportional\"\nto      = \"io.weight\"\n\
@@ -55,7 +70,7 @@ pub fn job_file_study(file: &str, text: &str, weights: Option<&[u32]>) -> Result
     Ok(study)
 }
 
-fn add_group(study: &mut String, file: &str, group: &JobGroup<'_>, weight: &str) {
+fn add_group(study: &mut String, group: &JobGroup<'_>, weight: &str) {
     let names: Vec<String> = group.jobs.iter().map(|(name, _)| quoted(name)).collect();
     // Writing to a String cannot fail.
     let _ = writeln!(
@@ -73,7 +88,7 @@ fn add_group(study: &mut String, file: &str, group: &JobGroup<'_>, weight: &str)
         let _ = writeln!(
             study,
             "[workloads.{name}]\nuse     = \"fio\"\njobfile = {}\nsection = {}\n",
-            quoted(file),
+            quoted(group.file),
             quoted(&section.job.name)
         );
     }
@@ -101,11 +116,16 @@ fn check_shares(file: &str, all: &[Section], groups: usize) -> Result<(), String
     Ok(())
 }
 
-/// One group for each `cgroup=` of the file, and for each job without one.
-fn groups<'s>(file: &str, all: &'s [Section]) -> Result<Vec<JobGroup<'s>>, String> {
-    let mut written: Vec<&str> = Vec::new();
-    let mut workloads: Vec<String> = Vec::new();
-    let mut groups: Vec<JobGroup<'s>> = Vec::new();
+/// Adds the group `whole`, or one for each `cgroup=` of the file and for each job without one.
+fn add_groups<'s>(
+    groups: &mut Vec<JobGroup<'s>>,
+    file: &'s str,
+    whole: Option<&'s str>,
+    all: &'s [Section],
+) -> Result<(), String> {
+    let (mut written, first): (Vec<&str>, usize) = (Vec::new(), groups.len());
+    let jobs = groups.iter().flat_map(|group| &group.jobs);
+    let mut workloads: Vec<String> = jobs.map(|(name, _)| name.clone()).collect();
     for (index, section) in all.iter().enumerate() {
         let own = section.job.name.as_str();
         if all[..index].iter().any(|before| before.job.name == own) {
@@ -115,11 +135,11 @@ fn groups<'s>(file: &str, all: &'s [Section]) -> Result<Vec<JobGroup<'s>>, Strin
         }
         let workload = new_name(own, "_-", &workloads);
         workloads.push(workload.clone());
-        let name = section.cgroup.as_deref().unwrap_or(own);
+        let name = whole.or(section.cgroup.as_deref()).unwrap_or(own);
         let weight = section.cgroup_weight.as_deref();
         match written.iter().position(|known| *known == name) {
-            Some(at) if weight.is_none() || groups[at].own_weight == weight => {
-                groups[at].jobs.push((workload, section));
+            Some(at) if weight.is_none() || groups[first + at].own_weight == weight => {
+                groups[first + at].jobs.push((workload, section));
             }
             Some(_) => {
                 return Err(format!(
@@ -133,12 +153,13 @@ fn groups<'s>(file: &str, all: &'s [Section]) -> Result<Vec<JobGroup<'s>>, Strin
                 groups.push(JobGroup {
                     name: new_name(name, "_.-", &names),
                     own_weight: weight,
+                    file,
                     jobs: vec![(workload, section)],
                 });
             }
         }
     }
-    Ok(groups)
+    Ok(())
 }
 
 /// The weight of each group: those given, or those of the file, where the kernel's default is 100.
@@ -150,7 +171,7 @@ fn weights_of(
     let names = || groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>().join(", ");
     match given {
         Some(given) if given.len() == groups.len() => {
-            Ok(given.iter().map(u32::to_string).collect())
+            Ok(in_steps_of_weights(given).iter().map(u32::to_string).collect())
         }
         Some(given) => Err(format!(
             "--weights has {} weights, and {file} has {} groups: {}\n  hint: give one for each, such as \
@@ -164,24 +185,33 @@ fn weights_of(
              as `--weights 1:3:5`",
             names()
         )),
-        None => groups.iter().map(|group| own_weight(file, group)).collect(),
+        None => groups.iter().map(own_weight).collect(),
     }
 }
 
-fn own_weight(file: &str, group: &JobGroup<'_>) -> Result<String, String> {
+/// A ratio such as 1:3 as weights around the default of 100, as far as BFQ's 1000 allows.
+fn in_steps_of_weights(ratio: &[u32]) -> Vec<u32> {
+    let (least, most) = ratio
+        .iter()
+        .fold((100, 1), |(least, most), weight| (least.min(*weight), most.max(*weight)));
+    let times = (100 / least.max(1)).min(1000 / most).max(1);
+    ratio.iter().map(|weight| weight * times).collect()
+}
+
+fn own_weight(group: &JobGroup<'_>) -> Result<String, String> {
     let Some(text) = group.own_weight else { return Ok("100".to_owned()) };
     let weight: u32 = text.parse().map_err(|_| {
         format!(
-            "{file}: `cgroup_weight={text}` of the group `{}` is no weight\n  hint: write a whole number",
-            group.name
+            "{}: `cgroup_weight={text}` of the group `{}` is no weight\n  hint: write a whole number",
+            group.file, group.name
         )
     })?;
     Ok(weight.to_string())
 }
 
 /// The `runtime` of the file if it is shorter than what shows a division of a disk.
-fn window(all: &[Section]) -> Duration {
-    let of = |section: &Section| section.job.option("runtime").and_then(runtime);
+fn window(all: &[&Section]) -> Duration {
+    let of = |section: &&Section| section.job.option("runtime").and_then(runtime);
     let longest =
         all.iter().filter_map(of).max().filter(|length| *length >= Duration::from_secs(1));
     longest.map_or(AT_MOST, |length| length.min(AT_MOST))
@@ -198,14 +228,14 @@ fn runtime(text: &str) -> Option<Duration> {
 }
 
 /// A loop disk for the jobs: with a file system, unless all of them name devices.
-fn disk(all: &[Section]) -> String {
-    let says_size = |section: &Section| {
+fn disk(all: &[&Section]) -> String {
+    let says_size = |section: &&Section| {
         // A percentage is of the disk itself.
         let is_part = section.job.option("size").is_some_and(|text| text.contains('%'));
         section.job.amount(Bytes::mebi(1)).is_some() && !is_part
     };
     let size = if all.iter().all(says_size) { "auto" } else { SIZE };
-    let is_raw = |section: &Section| {
+    let is_raw = |section: &&Section| {
         section.job.option("filename").is_some_and(|name| name.starts_with("/dev/"))
     };
     let format = if all.iter().all(is_raw) { "none" } else { "ext4" };

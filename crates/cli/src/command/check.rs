@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use assay_run::overrides::StudyChoice;
 use assay_run::plan_document::plan_document;
 use assay_run::plan_text::plan_text;
 use assay_run::prepare::{facts_for, plan_for, refuse_without_room};
@@ -10,7 +11,7 @@ use clap::Args;
 
 use crate::observer::{load, this_host};
 use crate::output;
-use crate::shared_arguments::{FormatArguments, StudyArguments};
+use crate::shared_arguments::{FormatArguments, JobFileArguments, StudyArguments};
 
 /// Arguments of `assay check`.
 #[derive(Debug, Args)]
@@ -18,24 +19,27 @@ pub(crate) struct CheckArguments {
     #[command(flatten)]
     study: StudyArguments,
     #[command(flatten)]
+    job_files: JobFileArguments,
+    #[command(flatten)]
     format: FormatArguments,
 }
 
 /// Prints the mistakes of a study, or its plan for this host.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Code, Error> {
-    check(&arguments.study, None, arguments.format.is_json())
+    let choice = arguments.job_files.with(&arguments.study);
+    check(&choice, None, arguments.format.is_json())
 }
 
 /// The folder is that of a run that would follow.
 pub(crate) fn check(
-    arguments: &StudyArguments,
+    choice: &StudyChoice,
     folder: Option<&Path>,
     as_json: bool,
 ) -> Result<Code, Error> {
     let context = this_host();
-    let loaded = load(&arguments.choice(), as_json)?;
+    let loaded = load(choice, as_json)?;
     let facts = facts_for(&context, &loaded.study)?;
-    let mut plan = plan_for(&context, &loaded.study, &facts, arguments.seed);
+    let mut plan = plan_for(&context, &loaded.study, &facts, choice.seed);
     refuse_without_room(&mut plan, folder.unwrap_or(Path::new("runs")));
     if as_json {
         output::json(&plan_document(&loaded, &plan))?;

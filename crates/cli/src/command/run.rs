@@ -23,7 +23,7 @@ use crate::for_ci::CiArguments;
 use crate::observer::{Terminal, load, this_host};
 use crate::parsers::duration_in;
 use crate::shared_arguments::{
-    FormatArguments, LOADS, StudyArguments, TrustArguments, YesArguments,
+    FormatArguments, JobFileArguments, LOADS, StudyArguments, TrustArguments, YesArguments,
 };
 
 /// Arguments of `assay run`.
@@ -33,6 +33,8 @@ use crate::shared_arguments::{
 pub(crate) struct RunArguments {
     #[command(flatten)]
     study: StudyArguments,
+    #[command(flatten)]
+    job_files: JobFileArguments,
     /// List shipped studies, or print STUDY
     #[arg(long)]
     list: bool,
@@ -93,8 +95,9 @@ fn carry_out(
     arguments: &RunArguments,
     observer: &mut ErrorRecord<Terminal>,
 ) -> Result<Code, Error> {
+    let choice = arguments.job_files.with(&arguments.study);
     if arguments.dry_run {
-        return check(&arguments.study, arguments.out.as_deref(), arguments.format.is_json());
+        return check(&choice, arguments.out.as_deref(), arguments.format.is_json());
     }
     if let Some(baseline) = &arguments.baseline {
         // A baseline that cannot be read is refused before it costs a run.
@@ -102,7 +105,7 @@ fn carry_out(
     }
     let ci = arguments.ci.open()?;
     let context = this_host();
-    let loaded = load(&arguments.study.choice(), arguments.format.is_json())?;
+    let loaded = load(&choice, arguments.format.is_json())?;
     arguments.yes.confirm_load()?;
     let options = RunOptions {
         destination: arguments.trust.destination(arguments.out.as_deref()),

@@ -102,8 +102,39 @@ fn a_job_file_is_a_study_in_one_line() {
     assert_derived(&bench.out(), 2);
     let manifest = json(&bench.out().join("manifest.json"));
     let knob = &manifest["trials"][0]["groups"][1]["knobs"][0];
-    assert_eq!((&knob["knob"], &knob["asked"]), (&"io.weight".into(), &"3".into()), "{knob}");
+    assert_eq!((&knob["knob"], &knob["asked"]), (&"io.weight".into(), &"300".into()), "{knob}");
     assert_eq!(fs::read_to_string(&job_file).unwrap(), JOB_FILE);
+}
+
+#[test]
+fn two_job_files_are_one_study() {
+    let Some(bench) = Bench::on_host("two job files") else { return };
+    let (fast, slow) = JOB_FILE.split_once("[task2]").unwrap();
+    let global = fast.split("[task1]").next().unwrap();
+    let files =
+        [bench.write("fast.fio", fast), bench.write("slow.fio", &format!("{global}[task1]{slow}"))];
+    let slow = files[1].to_str().unwrap();
+    let more = ["--weights", "3:1", "--disk", "loop:64MiB", "--repeats", "1", "--duration", "2s"];
+    let ended = bench.run(&files[0], &[&[slow][..], &more].concat());
+    ended.assert_verdict();
+    bench.assert_host_is_as_before("after the run");
+    assert_derived(&bench.out(), 2);
+    let manifest = json(&bench.out().join("manifest.json"));
+    let groups = manifest["trials"][0]["groups"].as_array().unwrap();
+    let asked = |group: &serde_json::Value| {
+        let of = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        (of(&group["name"]), of(&group["knobs"][0]["asked"]))
+    };
+    let pairs = [("fast", "300"), ("slow", "100")];
+    let pairs = pairs.map(|(group, weight)| (group.to_owned(), weight.to_owned()));
+    assert_eq!(groups.iter().map(asked).collect::<Vec<_>>(), pairs);
+
+    let twice = bench.assay(["check", slow, slow, "--weights", "1:1"]);
+    twice.assert_code(2);
+    twice.assert_says(&["cannot be added", "all in one folder"]);
+    let shipped = bench.assay(["check", "cpu-weight", slow]);
+    shipped.assert_code(2);
+    shipped.assert_says(&["cpu-weight is the whole study", "assay run a.fio b.fio"]);
 }
 
 #[test]

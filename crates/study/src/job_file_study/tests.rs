@@ -27,8 +27,41 @@ offset=4G
 size=2G
 ";
 
+fn of_one(file: &str, text: &str, weights: Option<&[u32]>) -> Result<String, String> {
+    job_file_study(&[(file.to_owned(), text.to_owned())], weights)
+}
+
+#[test]
+fn each_of_several_files_is_a_group() {
+    let files = [("fast.fio", FILE), ("slow.fio", "[log]\nsize=1M\n[scan]\nsize=1M\n")];
+    let files = files.map(|(file, text)| (file.to_owned(), text.replace("cgroup=fast\n", "")));
+    let made = job_file_study(&files, Some(&[1, 3])).unwrap();
+    let text = |name: &str| files.iter().find(|(file, _)| file == name).unwrap().1.clone();
+    let (study, findings) = parse("fast", &made, &|name| Ok(text(name)));
+    assert!(findings.is_empty(), "{made}\n{findings:?}");
+    let study = study.unwrap();
+    let pairs = [("fast", "100"), ("slow", "300")];
+    assert_eq!(weights(&study), pairs.map(|(name, weight)| (name.to_owned(), weight.to_owned())));
+    assert_eq!(study.groups[0].run, ["hot-reads", "log", "backup"]);
+    assert_eq!(study.groups[1].run, ["log-2", "scan"], "a name of its own");
+    assert!(job_file_study(&files, Some(&[1, 2, 3])).unwrap_err().contains("2 groups: fast, slow"));
+}
+
+#[test]
+fn a_ratio_becomes_weights_around_the_default() {
+    for (ratio, weights) in [
+        (&[1, 3][..], &[100, 300][..]),
+        (&[1, 20], &[50, 1000]),
+        (&[100, 300], &[100, 300]),
+        (&[200, 400], &[200, 400]),
+        (&[1, 5000], &[1, 5000]),
+    ] {
+        assert_eq!(in_steps_of_weights(ratio), weights);
+    }
+}
+
 fn study(text: &str, weights: Option<&[u32]>) -> Study {
-    let made = job_file_study("mine.fio", text, weights).unwrap();
+    let made = of_one("mine.fio", text, weights).unwrap();
     let (study, findings) = parse("mine", &made, &|name| {
         assert_eq!(name, "mine.fio");
         Ok(text.to_owned())
@@ -60,15 +93,15 @@ fn sections_become_groups_with_the_weights_of_the_file() {
 #[test]
 fn weights_of_the_command_line_come_first() {
     let two = study(FILE, Some(&[1, 5]));
-    assert_eq!(weights(&two)[1], ("backup".to_owned(), "5".to_owned()));
+    assert_eq!(weights(&two)[1], ("backup".to_owned(), "500".to_owned()));
     let without = FILE.replace("cgroup_weight=300", "");
-    assert!(job_file_study("f", &without, None).unwrap_err().contains("fast, backup"));
-    assert!(job_file_study("f", FILE, Some(&[1, 3, 5])).unwrap_err().contains("2 groups"));
+    assert!(of_one("f", &without, None).unwrap_err().contains("fast, backup"));
+    assert!(of_one("f", FILE, Some(&[1, 3, 5])).unwrap_err().contains("2 groups"));
 }
 
 #[test]
 fn what_is_replaced_is_listed() {
-    let made = job_file_study("mine.fio", FILE, None).unwrap();
+    let made = of_one("mine.fio", FILE, None).unwrap();
     assert!(made.contains("# Replaced: filename=/mnt/b/file, offset=4G\n"), "{made}");
     assert!(made.contains("cgroup=fast, cgroup_weight=300, directory=/mnt/a"), "{made}");
 }
@@ -88,11 +121,11 @@ fn a_file_cannot_write_more_than_strings_into_the_study() {
         "[a\"]\nsize=1M\ncgroup=\"\n[[groups]]\\u0041]\nsize=1M\n[\u{e9} \u{7f}x]\nsize=1M\n";
     let study = study(text, Some(&[1, 2, 3]));
     assert_eq!(study.groups.len(), 3);
-    assert!(job_file_study("f", "[a]\n[a]\n", Some(&[1])).unwrap_err().contains("two sections"));
-    let refused = |text: &str| job_file_study("f", text, Some(&[1, 3])).unwrap_err();
+    assert!(of_one("f", "[a]\n[a]\n", Some(&[1])).unwrap_err().contains("two sections"));
+    let refused = |text: &str| of_one("f", text, Some(&[1, 3])).unwrap_err();
     assert!(refused("[a]\nflow=1\n[b]\nflow=8\n").contains("couples jobs of one fio"));
     assert!(refused("[a]\ncreate_only=1\n[b]\nrw=read\n").contains("it does no I/O"));
-    assert!(job_file_study("f", "[a]\nread_iolog=x\n", Some(&[1])).is_err());
+    assert!(of_one("f", "[a]\nread_iolog=x\n", Some(&[1])).is_err());
     let torn = "[a]\ncgroup=g\ncgroup_weight=1\n[b]\ncgroup=g\ncgroup_weight=2\n";
-    assert!(job_file_study("f", torn, None).unwrap_err().contains("different weights"));
+    assert!(of_one("f", torn, None).unwrap_err().contains("different weights"));
 }

@@ -116,6 +116,9 @@ fn folder_of_a_reader() -> tempfile::TempDir {
     };
     let jobs = [job("a", 100), job("b", 300), job("c", 500)].concat();
     fs::write(folder.path().join("mine.fio"), jobs).unwrap();
+    for name in ["a", "b"] {
+        fs::write(folder.path().join(name).with_extension("fio"), job(name, 100)).unwrap();
+    }
     let mut rates = String::from("group,time,amount\n");
     for second in 1..=60 {
         for (group, amount) in [("a", 10), ("b", 20), ("c", 40)] {
