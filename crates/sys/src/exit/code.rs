@@ -11,7 +11,7 @@ pub enum Code {
     Broken = 1,
     /// Wrong usage or study file.
     Usage = 2,
-    /// Undecided or void.
+    /// What was measured gives no answer.
     Undecided = 3,
     /// The host cannot do it.
     Host = 4,
@@ -29,7 +29,10 @@ impl Code {
         (Self::Kept, "every promise kept, or the command succeeded"),
         (Self::Broken, "a promise broken, or the compared runs differ"),
         (Self::Usage, "wrong usage, study file or run folder; nothing was changed"),
-        (Self::Undecided, "undecided or void"),
+        (
+            Self::Undecided,
+            "no answer: what was measured leaves it open (undecided, void, not provable, no cause found)",
+        ),
         (
             Self::Host,
             "the host cannot do it, or the output could not be written; the message names what is missing",
