@@ -51,10 +51,11 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             // clap knows which of its messages are help (stdout, 0) and which are errors.
-            let _ = error.print();
             if !error.use_stderr() {
+                let _ = error.print();
                 return Code::Kept.into();
             }
+            output::usage_error(&error.render());
             output::json_error(Code::Usage as i32, vec![error.render().to_string()]);
             Code::Usage.into()
         }

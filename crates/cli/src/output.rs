@@ -179,6 +179,17 @@ pub(crate) fn error(text: &dyn std::fmt::Display) {
     urgent(&format!("error: {text}"));
 }
 
+/// Prints what clap found wrong. It calls advice a tip, and everything else here a hint.
+pub(crate) fn usage_error(text: &clap::builder::StyledStr) {
+    let text = if stderr_has_color() { text.ansi().to_string() } else { text.to_string() };
+    let advice = |line: &str| line.starts_with(' ') && line.contains("tip:");
+    let lines = text.trim_end().lines().map(|line| match advice(line) {
+        true => line.replacen("tip:", "hint:", 1),
+        false => line.to_owned(),
+    });
+    put(&lines.collect::<Vec<_>>().join("\n"));
+}
+
 /// Whether stdout takes colours (no-color.org).
 fn stdout_has_color() -> bool {
     wants_color(stdout().is_terminal())

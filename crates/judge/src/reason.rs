@@ -30,12 +30,12 @@ pub(crate) fn of_means(promise: &PromiseRecord, numbers: &Estimates, found: Verd
     let groups = count(numbers.groups.len(), "group");
     let mut parts = vec![match found {
         Verdict::Kept => format!(
-            "all of {groups} are within {within} of what was promised: {what}, off by {off} and at \
+            "all of {groups} are within {within} of their promise: {what}, off by {off} and at \
              most {}",
             percent(deviation.high)
         ),
         Verdict::Broken => format!(
-            "{what}, off by {off} and at least {}, where {within} was promised",
+            "{what}, off by {off} and at least {}; the margin is {within}",
             percent(deviation.low)
         ),
         _ if deviation.high.is_infinite() => format!("{what}, off by {off}"),

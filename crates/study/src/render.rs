@@ -34,7 +34,9 @@ fn report<'r>(diagnostic: &'r Diagnostic, source_name: &'r str, source: &'r str)
         let snippet = Snippet::source(source).path(source_name).annotations(annotations);
         group = group.element(snippet);
     }
-    group.elements(diagnostic.hints.iter().map(|hint| Level::HELP.message(hint.as_str())))
+    group.elements(
+        diagnostic.hints.iter().map(|hint| Level::HELP.with_name("hint").message(hint.as_str())),
+    )
 }
 
 fn annotation<'r>(label: &'r Label, source: &str) -> Annotation<'r> {
@@ -69,7 +71,7 @@ mod tests {
                 "2 | iodeph = 32",
                 "  | ^^^^^^ no such option",
                 "  |",
-                "  = help: did you mean `iodepth`?",
+                "  = hint: did you mean `iodepth`?",
                 "",
             ]
         );
@@ -92,6 +94,6 @@ mod tests {
     fn a_diagnostic_without_a_location_has_its_message_and_remedy() {
         let bare = Diagnostic::error("A0401", "no such factor").hint("name another");
         let text = render(&[bare], "x.toml", "", false);
-        assert!(text.contains("no such factor") && text.contains("help: name another"), "{text}");
+        assert!(text.contains("no such factor") && text.contains("hint: name another"), "{text}");
     }
 }

@@ -89,7 +89,10 @@ fn a_table_over_time_is_judged_and_a_bad_one_named_with_its_line() {
             weights.as_ref(),
         ])
     };
-    judge("2:5").assert_code(3);
+    let open = judge("2:5");
+    open.assert_code(3);
+    let heading = open.stdout.lines().find(|line| line.trim_start().starts_with("group ")).unwrap();
+    assert!(heading.contains("error %   rate  verdict"), "a column has no name: {heading}");
     judge("5,2").assert_code(3);
     let bad = bench.write("bad.csv", "group,time,amount\nlight,1,fast\n");
     let refused = bench.assay([

@@ -76,7 +76,7 @@ fn what_a_published_size_needs_is_said_before_the_run() {
     assert!(text.contains("at most 9 h of windows"), "{text}");
     let none = bench.assay(["check", "cpu-quota", "--published"]);
     none.assert_code(2);
-    none.assert_says(&["no [published]", "help: leave `--published` out"]);
+    none.assert_says(&["no [published]", "hint: leave `--published` out"]);
 }
 
 /// Before the folder of the run exists, and as `check` says it.

@@ -82,7 +82,7 @@ fn a_search_tries_allowed_settings_confirms_by_fresh_repeats_and_restores_the_ho
     let report = bench.out().join("report.html");
     let text = fs::read_to_string(&report).unwrap();
     let drawn = text.contains("aria-labelledby=\"frontier-title");
-    let why = text.contains("not available: fewer than two settings");
+    let why = text.contains("(fewer than two settings");
     assert!(text.contains("id=\"tuning\"") && drawn != why, "drawn {drawn}, why {why}");
     fs::remove_file(&report).unwrap();
     bench.assay(["report".as_ref(), bench.out().as_os_str()]).assert_code(0);

@@ -27,6 +27,10 @@ fn refuses_an_unknown_study_and_names_the_nearest() {
     refused(&["check", "nothing-like-it"], &["assay run --list"]);
     refused(&["run", "absent.toml"], &["cannot read absent.toml", "assay run --list"]);
     refused(&["run", "--list", "io-wieght"], &["no shipped study is called `io-wieght`", "hint: "]);
+    refused(
+        &["run", "io-weight", "--repeat", "2"],
+        &["hint: a similar argument exists: '--repeats'"],
+    );
 }
 
 #[test]

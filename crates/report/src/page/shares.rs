@@ -121,7 +121,9 @@ impl Scale {
             })
             .right(("error", "%"), 2, |g| number::signed_percent(subjects::error(g)));
         if self.is_share {
-            table = table.right(("", self.rate.label), 4, |g| self.rate.number(g.rate));
+            // The unit of a metric is in its name.
+            let heading = if self.rate.label.is_empty() { "rate" } else { "" };
+            table = table.right((heading, self.rate.label), 4, |g| self.rate.number(g.rate));
         }
         if let Some(rates) = &more.ios {
             let largest = groups.iter().filter_map(|g| rates.get(&g.name)).copied();

@@ -157,14 +157,8 @@ fn faults<'t>(trial: &Trial<'t>) -> impl Iterator<Item = (usize, &'t str, &'t st
 fn checks(trial: &Trial<'_>, page: &mut Parts) {
     let Some(judged) = trial.judgement else { return page.missing("this trial was not judged") };
     let checks = &judged.validity;
-    let tags: Vec<Tag> = checks.iter().map(holds).collect();
-    let counted = ["passed", "failed", "not checked"].into_iter().filter_map(|word| {
-        let count = tags.iter().filter(|tag| tag.word == word).count();
-        (count > 0).then(|| format!("{count} {word}"))
-    });
-    let summary = format!("Validity checks: {}", counted.collect::<Vec<_>>().join(", "));
     let failed = checks.iter().any(|check| !check.ok);
-    page.fold(summary, failed, |page| {
+    page.fold(format!("Validity checks: {}", counted(checks)), failed, |page| {
         page.table(
             Rows::new(checks)
                 .left("check", 0, |check| format!("`{}`", check.check))
@@ -176,6 +170,17 @@ fn checks(trial: &Trial<'_>, page: &mut Parts) {
             page.table(facts.prose("evidence", |fact| fact.evidence.clone()));
         }
     });
+}
+
+/// `11 passed, 2 not checked`.
+fn counted(checks: &[Check]) -> String {
+    let tags: Vec<Tag> = checks.iter().map(holds).collect();
+    let counted = ["passed", "failed", "not checked"].into_iter().filter_map(|word| {
+        let count = tags.iter().filter(|tag| tag.word == word).count();
+        (count > 0).then(|| format!("{count} {word}"))
+    });
+    let counted = counted.collect::<Vec<_>>().join(", ");
+    if counted.is_empty() { "none".to_owned() } else { counted }
 }
 
 /// The result of a check in a word. One whose numbers are missing did not fail, and did not pass either.
@@ -280,10 +285,7 @@ fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
 fn failed_checks(judged: &TrialJudgement, page: &mut Parts) {
     let mut failed = judged.validity.iter().filter(|check| !check.ok).peekable();
     if failed.peek().is_none() {
-        page.text(match judged.validity.len() {
-            0 => "no validity checks".to_owned(),
-            all => format!("{}: all hold", wording::count(all, "check")),
-        });
+        page.text(format!("validity checks: {}", counted(&judged.validity)));
     }
     for check in failed {
         let is_said = |promise: &PromiseJudgement| promise.reason.contains(&check.evidence);

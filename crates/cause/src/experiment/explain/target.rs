@@ -46,11 +46,13 @@ impl Target {
             None => smallest(manifest, judgement),
         };
         let Some((number, promise)) = found else {
-            return Err(Error::usage(format!(
-                "no promise of this run is broken or void (its verdict: {})\n  hint: an undecided \
-                 run needs more repeats",
-                judgement.verdict.word()
-            )));
+            return Err(Error::usage(match judgement.verdict {
+                Verdict::Kept => "every promise of this run is kept: there is nothing to diagnose",
+                _ => {
+                    "no promise of this run is broken or void\n  hint: more repeats decide an \
+                     undecided one; `assay judge RUN` says how many"
+                }
+            }));
         };
         let trial = &manifest.trials[number];
         let never_ran = || Error::usage("the trial that failed never ran");
