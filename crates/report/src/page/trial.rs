@@ -11,7 +11,7 @@ use crate::trial::Trial;
 use crate::{figure, number, wording};
 
 /// At most so many groups with their worst spans.
-const MAX_SPANS: usize = 4;
+const MAX_SPANS: usize = 2;
 
 /// The section of a page. What passed is folded to a line. `is_only` if the head of the page has its verdict and its
 /// picture.
@@ -157,14 +157,20 @@ fn faults<'t>(trial: &Trial<'t>) -> impl Iterator<Item = (usize, &'t str, &'t st
 fn checks(trial: &Trial<'_>, page: &mut Parts) {
     let Some(judged) = trial.judgement else { return page.missing("this trial was not judged") };
     let checks = &judged.validity;
-    let failed = checks.iter().any(|check| !check.ok);
-    page.fold(format!("Validity checks: {}", counted(checks)), failed, |page| {
+    let (failed, others): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|check| !check.ok);
+    let table = |page: &mut Parts, checks: &[&Check]| {
         page.table(
             Rows::new(checks)
                 .left("check", 0, |check| format!("`{}`", check.check))
-                .left("result", 0, holds)
+                .left("result", 0, |check| holds(check))
                 .prose("evidence", |check| check.evidence.clone()),
         );
+    };
+    if !failed.is_empty() {
+        table(page, &failed);
+    }
+    page.fold(format!("Validity checks: {}", counted(checks)), false, |page| {
+        table(page, &others);
         if !judged.facts.is_empty() {
             let facts = Rows::new(&judged.facts).left("fact", 0, |fact| format!("`{}`", fact.fact));
             page.table(facts.prose("evidence", |fact| fact.evidence.clone()));

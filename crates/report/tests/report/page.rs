@@ -232,9 +232,10 @@ fn workload_curves_are_drawn_with_their_marks() {
 #[test]
 fn page_has_the_command_to_repeat_the_run() {
     let mut run = cases::kept();
-    run.manifest.command = ["assay", "run", "my study.toml", "--out", "runs/full", "--repeats=3"]
-        .map(str::to_owned)
-        .into();
+    run.manifest.command =
+        ["/opt/bin/assay", "run", "my study.toml", "--out", "runs/full", "--repeats=3"]
+            .map(str::to_owned)
+            .into();
     let page = written(&run);
     let again = "assay run &#39;my study.toml&#39; --repeats=3 --seed 7243551</code>";
     assert!(page.contains(again), "{}", page.split("id=\"again\"").nth(1).unwrap());

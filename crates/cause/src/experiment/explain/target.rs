@@ -46,13 +46,7 @@ impl Target {
             None => smallest(manifest, judgement),
         };
         let Some((number, promise)) = found else {
-            return Err(Error::usage(match judgement.verdict {
-                Verdict::Kept => "every promise of this run is kept: there is nothing to diagnose",
-                _ => {
-                    "no promise of this run is broken or void\n  hint: more repeats decide an \
-                     undecided one; `assay judge RUN` says how many"
-                }
-            }));
+            return Err(Error::usage(nothing_failed(judgement.verdict)));
         };
         let trial = &manifest.trials[number];
         let never_ran = || Error::usage("the trial that failed never ran");
@@ -143,6 +137,17 @@ fn is_broken(promise: &PromiseJudgement) -> bool {
     promise.verdict == Verdict::Broken || promise.verdict == Verdict::Undecided && in_few
 }
 
+/// Why a run of this verdict is not diagnosed.
+fn nothing_failed(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Kept => "every promise of this run is kept: there is nothing to diagnose",
+        _ => {
+            "no promise of this run is broken or void\n  hint: more repeats decide an undecided one; \
+             `assay judge RUN` says how many"
+        }
+    }
+}
+
 /// The trial with the fewest groups, broken ones before void ones, and its failed promise.
 fn smallest(manifest: &Manifest, judgement: &Judgement) -> Option<(usize, usize)> {
     let failing = |is: &dyn Fn(&PromiseJudgement) -> bool| {
@@ -205,4 +210,15 @@ fn bind(study: &mut Study, trial: &TrialRecord) -> Result<Bindings, Error> {
 fn outstanding(trial: &TrialRecord) -> Option<u32> {
     let workloads = trial.groups.iter().flat_map(|group| &group.workloads);
     workloads.map(|workload| workload.io.outstanding).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_undecided_run_is_told_to_repeat() {
+        assert!(!nothing_failed(Verdict::Kept).contains("repeats"));
+        assert!(nothing_failed(Verdict::Undecided).contains("more repeats decide"));
+    }
 }
