@@ -106,6 +106,20 @@ fn a_placement_is_set_and_read_back() {
     bench.assert_host_is_as_before("exec with a place");
 }
 
+/// On v1 with CONFIG_RT_GROUP_SCHED the group takes away what root may do outside of it.
+#[test]
+fn that_the_group_forbids_real_time_is_said_beforehand() {
+    let Some(bench) = Bench::on_host("exec: real-time") else { return };
+    let has_budgets = fs::exists("/sys/fs/cgroup/cpu/cpu.rt_runtime_us").unwrap();
+    const NOTE: &str = "cannot become real-time";
+    let without = exec(&bench, &["--", "true"]);
+    assert_eq!(without.stderr.contains(NOTE), has_budgets, "{}", without.stderr);
+    if has_budgets {
+        let with = exec(&bench, &["--set", "cpu.rt_runtime_us=100 ms", "--", "true"]);
+        assert!(!with.stderr.contains(NOTE), "{}", with.stderr);
+    }
+}
+
 #[test]
 fn exit_codes_and_streams_of_the_command_are_passed_on() {
     let Some(bench) = Bench::on_host("exec: exit codes") else { return };
@@ -116,7 +130,7 @@ fn exit_codes_and_streams_of_the_command_are_passed_on() {
     let ended = bench.finish(command);
     ended.assert_code(7);
     assert_eq!(ended.stdout, "got hello\n");
-    assert!(ended.stderr.starts_with("message\n"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("message\n"), "{}", ended.stderr);
     for (script, code) in [("exit 0", 0), ("exit 255", 255), ("kill -9 $$", 137)] {
         exec(&bench, &["--", "sh", "-c", script]).assert_code(code);
     }

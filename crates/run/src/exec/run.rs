@@ -128,6 +128,12 @@ impl Job<'_> {
         if let Some(signal) = signal_forwarding::take().termination() {
             return Err(Failure::Interrupted(signal));
         }
+        if settings::forbids_real_time(self.root, &tree) {
+            notify(
+                "the command cannot become real-time: its group has no budget (cpu.rt_runtime_us is 0)\n  hint: --set \
+                 cpu.rt_runtime_us='100 ms' gives it one",
+            );
+        }
         let absent: &BTreeMap<String, String> = &self.prepared.absent;
         let counters = Counters { root: self.root, tree: &tree, absent };
         let mut peaks = Peaks::new(&counters, self.facts.swap.get() > 0);

@@ -40,6 +40,12 @@ pub(crate) fn write(
     attach_device_rules(root, tree, &prepared.planned)
 }
 
+/// Whether the kernel refuses real-time to threads of the group, which it did not outside: v1 with CONFIG_RT_GROUP_SCHED.
+pub(crate) fn forbids_real_time(root: &Root, tree: &Tree) -> bool {
+    let file = tree.directory(GROUP, "cpu").map(|group| group.join("cpu.rt_runtime_us"));
+    file.and_then(|file| root.read_trimmed(file).ok()).is_some_and(|text| text == "0")
+}
+
 /// On cgroup v2 all device rules become one program, in the requested order, which vanishes with the
 /// group.
 fn attach_device_rules(root: &Root, tree: &Tree, planned: &[Planned]) -> Result<(), Error> {
