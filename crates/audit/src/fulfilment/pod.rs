@@ -150,6 +150,15 @@ fn of_container(
     if let Some(config) = config {
         asked.extend(protection(own, pod.qos, config, ""));
         asked.push(throttling(own, pod.qos, config));
+        asked.extend(config.kills_one.map(|one| {
+            let wanted = Wanted::Number(u64::from(!one));
+            memory(
+                format!("singleProcessOOMKill: {one}"),
+                "memory.oom.group",
+                wanted,
+                "1 for false",
+            )
+        }));
         asked.extend(config.swap.map(|behavior| swap(behavior, own, pod.qos, host)));
     }
     let why = "not compared: it stands in no file of the group";

@@ -46,7 +46,7 @@ enum Value {
 const READ: Option<&str> = Some("blkio.throttle.read_bps_device");
 const WRITE: Option<&str> = Some("blkio.throttle.write_bps_device");
 
-static KEYS: [Key; 22] = [
+static KEYS: [Key; 23] = [
     ("CPUWeight", "cpu", "cpu.weight", Some("cpu.shares"), Value::CpuWeight),
     ("CPUShares", "cpu", "cpu.weight", Some("cpu.shares"), Value::CpuShares),
     ("CPUQuota", "cpu", "cpu.max", Some("cpu.cfs_quota_us"), Value::Quota),
@@ -66,10 +66,14 @@ static KEYS: [Key; 22] = [
     ("IOWriteBandwidthMax", "io", "io.max", WRITE, Value::Rate("wbps")),
     ("IOReadIOPSMax", "io", "io.max", None, Value::Rate("riops")),
     ("IOWriteIOPSMax", "io", "io.max", None, Value::Rate("wiops")),
+    (DEVICE_WEIGHT, "io", "io.weight", Some("blkio.bfq.weight_device"), Value::Rate("")),
     ("MemoryZSwapWriteback", "memory", "memory.zswap.writeback", None, Value::Switch),
     ("OOMPolicy", "memory", "memory.oom.group", None, Value::OomPolicy),
     ("Slice", "cpu", "", Some(""), Value::Slice),
 ];
+
+/// The kernel stores it only where the scheduler of the disk, or io.cost, obeys it: that it is missing is no drift.
+const DEVICE_WEIGHT: &str = "IODeviceWeight";
 
 /// It is read with the quota.
 const PERIOD: &str = "CPUQuotaPeriodSec";
@@ -81,10 +85,9 @@ pub(super) const FORMER: [(&str, &str); 2] =
 const STARTUP: &str = "applies only while systemd starts or stops";
 
 /// Keys that are not compared, by how they begin; the first that fits counts.
-const NOT_COMPARED: [(&str, &str); 31] = [
+const NOT_COMPARED: [(&str, &str); 30] = [
     ("Startup", STARTUP),
     ("DefaultStartup", STARTUP),
-    ("IODeviceWeight", "stored only if the scheduler of the disk obeys it"),
     ("IOScheduling", OF_PROCESSES),
     ("CPUScheduling", OF_PROCESSES),
     ("CPUAffinity", OF_PROCESSES),
@@ -161,7 +164,10 @@ impl Unit {
         let mut unit = Self::new(name, "");
         for file in files {
             let settings = file.settings.iter().filter_map(|line| line.split_once('='));
-            for (key, value) in settings.filter(|(key, value)| !device::is_of_file(key, value)) {
+            let counts = |(key, value): &(&str, &str)| {
+                *key != DEVICE_WEIGHT && !device::is_of_file(key, value)
+            };
+            for (key, value) in settings.filter(counts) {
                 unit.set(key, value);
                 unit.origins.insert(key.to_owned(), file.path.clone());
             }
@@ -316,6 +322,10 @@ impl Unit {
                     Target::Nowhere(V2_ONLY),
                 ],
             },
+            Value::Rate("") => {
+                let v2 = if host.has_io_file("io.bfq.weight") { "io.bfq.weight" } else { v2 };
+                device::targets(v2, v1, "", text, host)?
+            }
             Value::Rate(rate) => device::targets(v2, v1, rate, text, host)?,
             Value::Switch => both(Wanted::Number(u64::from(truth(text)?)), ""),
             Value::OomPolicy => [

@@ -26,6 +26,8 @@ pub(in crate::fulfilment) struct KubeletConfig {
     pub(super) gives_cpus: bool,
     /// `podPidsLimit`, if there is one.
     pub(super) pids: Option<u64>,
+    /// `singleProcessOOMKill`, where it is set: the default depends on the version.
+    pub(super) kills_one: Option<bool>,
     /// `memorySwap.swapBehavior`.
     pub(super) swap: Option<SwapBehavior>,
     /// Groups that it limits to what is reserved for them.
@@ -88,6 +90,7 @@ impl KubeletConfig {
         let (reserved, not_compared) = reserved(document)?;
         Ok(Self {
             pids: pids.transpose()?,
+            kills_one: document.text("singleProcessOOMKill").map(|text| text == "true"),
             swap,
             reserved,
             not_compared,

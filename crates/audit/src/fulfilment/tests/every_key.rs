@@ -97,6 +97,7 @@ const STATIC: &str = "
 kind: KubeletConfiguration
 cpuManagerPolicy: static
 podPidsLimit: 4096
+singleProcessOOMKill: false
 memorySwap: {swapBehavior: LimitedSwap}
 ";
 
@@ -132,6 +133,8 @@ fn cpus_of_its_own_and_huge_pages_are_read_and_not_inferred() {
         has(&format!("limits.cpu: 2000m: {standing}"));
         has("limits.hugepages-1Gi: 4294967296: kept");
         has("podPidsLimit: 4096: kept");
+        // Azure/AKS#5434.
+        has("singleProcessOOMKill: false: DIFFERS");
         has("limits.cpu: 100m: DIFFERS");
         has("limits.nvidia.com/gpu: not compared: it stands in no file of the group");
     }
@@ -204,11 +207,16 @@ fn a_quadlet_is_a_unit_and_a_container() {
 #[test]
 fn keys_of_units_that_ask_for_something_are_compared_or_named() {
     let unit = "[Service]\nExecStart=/bin/x\nMemoryAccounting=yes\nIOSchedulingClass=idle\nLimitNOFILE=5\nMemoryMaxx=1G\n\
-                OOMPolicy=kill\nMemoryZSwapWriteback=no\nSlice=jobs.slice\nIPAddressDeny=any\nManagedOOMSwap=kill\n";
-    let files = [("memory.oom.group", "0"), ("memory.zswap.writeback", "0")];
-    let host =
-        Fake::v2().group_of("/system.slice", 0, &[]).group("/system.slice/a.service", &files);
+                OOMPolicy=kill\nMemoryZSwapWriteback=no\nSlice=jobs.slice\nIPAddressDeny=any\nManagedOOMSwap=kill\nIODeviceWeight=/dev/sda 123\n";
+    let files =
+        [("memory.oom.group", "0"), ("memory.zswap.writeback", "0"), ("io.weight", "default 123")];
+    let host = Fake::v2()
+        .disk("sda", "8:0", "[none]")
+        .group_of("/system.slice", 0, &[])
+        .group("/system.slice/a.service", &files);
     let expected = [
+        // systemd#34219.
+        "IODeviceWeight=/dev/sda 123: DIFFERS",
         "MemoryZSwapWriteback=no: kept",
         "OOMPolicy=kill: DIFFERS",
         "Slice=jobs.slice: DIFFERS",
