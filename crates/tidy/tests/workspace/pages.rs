@@ -13,7 +13,7 @@ const OTHER: [(&str, usize); 11] = [
     ("README.md", 700),
     ("docs/checks.md", 2_000),
     ("docs/judging.md", 1_700),
-    ("docs/reference/audit-rules.md", 1_650),
+    ("docs/reference/audit-rules.md", 1_250),
     ("docs/reference/causes.md", 2_050),
     ("docs/reference/diagnostics.md", 2_150),
     ("docs/reference/knobs.md", 3_100),
