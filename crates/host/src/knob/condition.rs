@@ -101,8 +101,8 @@ impl fmt::Display for Condition {
                 "a limit below the usage reclaims first; if that fails, v1 returns EBUSY and v2 kills"
             }
             Self::ValidPartition => {
-                "valid only with exclusive CPUs below a valid partition; otherwise it reads \
-                 `root invalid (reason)`"
+                "valid only with exclusive CPUs, and below a valid partition or, since 6.7, below groups that list them in \
+                 `cpuset.cpus.exclusive`; otherwise it reads `root invalid (reason)`"
             }
             Self::WholeHugePages => "rounded down to whole huge pages of the size in the name",
         })
