@@ -82,7 +82,8 @@ const THIN_LINES: &str = "the bounds that decide";
 
 fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
     // Shares are scaled to rates by the total; other relations are already rates.
-    let scale = if wording::is_about_shares(promise) {
+    let is_share = wording::is_about_shares(promise);
+    let scale = if is_share {
         let sum = || promise.groups.iter().map(|group| group.rate).sum();
         promise.total_rate.unwrap_or_else(sum)
     } else {
@@ -102,7 +103,8 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
         Bar {
             group: group.name.clone(),
             weight: weights.get(group.name.as_str()).cloned().unwrap_or_default(),
-            rate: group.rate,
+            // Of shares, what was judged is the mean of the starts, and not the part of all that was used.
+            rate: if is_share { group.share * scale } else { group.rate },
             promised: Some(promised),
             interval: Some((group.low * scale, group.high * scale)),
             margin,
