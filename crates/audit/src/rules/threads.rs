@@ -103,11 +103,20 @@ fn in_the_group_itself(host: &Host, node: Node) -> Option<Found> {
 }
 
 /// What a thread of nice 0 weighs, whose load counts once whatever the mode, as a group.
-fn a_thread_is_like(host: &Host) -> &'static str {
-    match Law::of(host).mode {
-        WeightMode::Smp => "one of weight 100",
-        WeightMode::Max => "one of weight 100 that may use one CPU",
-        _ => "one of weight 100 with one runnable thread",
+fn a_thread_is_like(host: &Host) -> String {
+    let limit = match Law::of(host).mode {
+        WeightMode::Smp => "",
+        WeightMode::Max => " that may use one CPU",
+        _ => " with one runnable thread",
+    };
+    format!("{}{limit}", one_as_new(host))
+}
+
+/// A group with the weight of a new one.
+fn one_as_new(host: &Host) -> &'static str {
+    match host.v1_of("cpu") {
+        Some(_) => "one of 1024 shares",
+        None => "one of weight 100",
     }
 }
 
@@ -121,9 +130,10 @@ fn autogroup(host: &Host) -> Vec<Found> {
         return Vec::new();
     };
     let sentence = format!(
-        "{} in no group: each session of theirs competes with the groups like one of weight 100, and nice \
-         divides only within a session",
-        are(number, "process", "processes")
+        "{} in no group: each session of theirs competes with the groups like {}, and nice divides only within a \
+         session",
+        are(number, "process", "processes"),
+        one_as_new(host)
     );
     vec![Found::new(top, &[], sentence).and(reading).and(Reading::new(AUTOGROUP, "1"))]
 }
@@ -194,6 +204,7 @@ mod tests {
         };
         let found = host(3, 1, "2048").only("A-ROOT-TASKS");
         assert!(found.sentence.starts_with("3 threads are in the group itself"), "{found:?}");
+        assert!(found.sentence.ends_with("like one of 1024 shares"), "{found:?}");
         assert_eq!(found.readings[1].file, "/sys/fs/cgroup/p/g/cpu.shares");
         for silent in [host(0, 1, "2048"), host(3, 0, "2048"), host(3, 1, "1024")] {
             silent.silent("A-ROOT-TASKS");
