@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::probed::PROBED;
 use super::shared::{ARGUMENTS, PATIENCE, Visit, tree, visit, why_not};
 use super::systemd::SYSTEMD;
-use super::watched::{BLAME, CONTENDED, WATCH};
+use super::watched::PROGRAMS;
 use crate::bench::Bench;
 use crate::iocost::scan;
 use crate::running::{Running, json};
@@ -43,7 +43,7 @@ place() { # a study of placement, and its options
         { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
 }
 part misplaced place numa-misplaced --repeats 1 --duration 2s
-part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
+part placement place numa-placement --set program=streamcluster --set balancing=0 \
     --set "memory=first touch,interleave:0-1,bind:1" --repeats 1 --duration 4s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
     --repeats 2 --duration 4s
@@ -70,7 +70,7 @@ pub(super) fn on_v2(test: &str) -> Option<Visit> {
         ["--disk", "null_blk:iops=2000,depth=32,size=64MiB"],
         ["--swap", "128MiB"],
     ];
-    let script = format!("{ARGUMENTS}{ON_V2}{WATCH}{BLAME}{SYSTEMD}{PROBED}exit 7\n");
+    let script = format!("{ARGUMENTS}{ON_V2}disk=$ASSAY_LAB_DISK_3\n{PROGRAMS}{SYSTEMD}{PROBED}exit 7\n");
     visit("v2", test, "debian-6.12", options.as_flattened(), &script)
 }
 
@@ -84,7 +84,7 @@ pub(super) fn on_v1(test: &str) -> Option<Visit> {
         test,
         "debian-6.1",
         options.as_flattened(),
-        &format!("{ARGUMENTS}disk=$ASSAY_LAB_DISK_1\n{WATCH}{BLAME}{CONTENDED}{PANICS}"),
+        &format!("{ARGUMENTS}disk=$ASSAY_LAB_DISK_1\n{PROGRAMS}{PANICS}"),
     )
 }
 
