@@ -296,7 +296,7 @@ pub(crate) fn command(manifest: &Manifest, without: &[&str]) -> Option<String> {
         }
     }
     let program = words.first_mut()?;
-    // Whoever reads it has the program somewhere else.
+    // A reader has the program somewhere else.
     *program = program.rsplit('/').next().unwrap_or_default().to_owned();
     words.get(1).is_some_and(|word| word == "run").then(|| words.join(" "))
 }
