@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use assay_sys::files::{Error, Output};
+use assay_sys::kernel::stream::write_data;
 
 use crate::exporting::write_error;
 use crate::output::for_terminal;
@@ -61,7 +62,12 @@ impl Destination {
 
 impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(line) = &mut self.line else { return self.to.write(bytes) };
+        let Some(line) = &mut self.line else {
+            return match &mut self.to {
+                Output::Stream(file) => write_data(file, bytes).map(|()| bytes.len()),
+                draft => draft.write(bytes),
+            };
+        };
         line.extend_from_slice(bytes);
         let end = line.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let rest = line.split_off(end);
@@ -80,5 +86,9 @@ impl Write for Destination {
 }
 
 fn show(to: &mut Output, text: &[u8]) -> io::Result<()> {
-    to.write_all(for_terminal(&String::from_utf8_lossy(text)).as_bytes())
+    let text = for_terminal(&String::from_utf8_lossy(text));
+    match to {
+        Output::Stream(terminal) => write_data(terminal, text.as_bytes()),
+        draft => draft.write_all(text.as_bytes()),
+    }
 }

@@ -11,7 +11,7 @@ use assay_judge::verdict::RunErrors;
 use assay_report::{Style, ascii};
 use assay_sys::escape::{painted, terminal};
 use assay_sys::exit::Error;
-use assay_sys::files::{write_data, write_message};
+use assay_sys::kernel::stream::{write_data, write_message};
 use clap::Args;
 
 use crate::parsers::one_of;

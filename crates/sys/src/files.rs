@@ -18,7 +18,6 @@ mod owner;
 mod read;
 mod resolve;
 mod search;
-mod stream;
 mod tree;
 mod usage;
 
@@ -32,7 +31,6 @@ pub use output::{Output, create_new, output, output_dir, replace};
 pub use owner::{Checked, Trust, check, is_own};
 pub use read::{input, input_text, regular_text};
 pub use search::{directories, search_path};
-pub use stream::{write_data, write_message};
 
 /// The largest size of a study, of the files it names, and of documents named by users, in bytes.
 pub const MOST_TEXT: u64 = 64 << 20;

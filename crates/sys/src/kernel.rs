@@ -52,6 +52,7 @@ pub mod process;
 pub mod program;
 pub mod signal;
 pub mod signal_forwarding;
+pub mod stream;
 pub mod task;
 pub mod tc;
 pub mod tc_classifier;

@@ -10,8 +10,8 @@ use assay_lab::study::{guest_task, this_program_in_guest};
 use assay_lab::{Argument, Cache, Ended, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
 use assay_study::DiskOverride;
 use assay_sys::exit::{Code, Error};
-use assay_sys::files::write_data;
 use assay_sys::kernel::signal;
+use assay_sys::kernel::stream::write_data;
 use clap::{Args, Subcommand};
 
 use crate::output;

@@ -13,7 +13,8 @@ use crate::ends::BESIDE;
 /// Starts a command whose output goes to a pipe that is full, and stays so as long as its reader is there.
 fn start(mut command: Command) -> (Child, PipeReader) {
     let (reader, writer) = pipe().unwrap();
-    assay_sys::files::write_message(&writer, &[b'x'; 1 << 20], Duration::ZERO).unwrap_err();
+    assay_sys::kernel::stream::write_message(&writer, &[b'x'; 1 << 20], Duration::ZERO)
+        .unwrap_err();
     command.stdin(Stdio::null()).stdout(writer.try_clone().unwrap()).stderr(writer);
     (command.spawn().unwrap(), reader)
 }

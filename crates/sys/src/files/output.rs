@@ -18,7 +18,6 @@ use crate::files::dir::Dir;
 use crate::files::draft::Draft;
 use crate::files::error::Error;
 use crate::files::resolve::{Resolved, find};
-use crate::files::stream::write_data;
 
 /// A destination for output.
 #[derive(Debug)]
@@ -138,7 +137,7 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Draft(draft) => draft.write(bytes),
-            Self::Stream(file) => write_data(file, bytes).map(|()| bytes.len()),
+            Self::Stream(file) => file.write(bytes),
         }
     }
 

@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal, stdin, stdout};
 use std::time::Duration;
 
-use assay_sys::files::write_data;
+use assay_sys::kernel::stream::write_data;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use rustix::termios::{tcgetattr, tcsetattr};

@@ -70,7 +70,8 @@ pub(super) fn on_v2(test: &str) -> Option<Visit> {
         ["--disk", "null_blk:iops=2000,depth=32,size=64MiB"],
         ["--swap", "128MiB"],
     ];
-    let script = format!("{ARGUMENTS}{ON_V2}disk=$ASSAY_LAB_DISK_3\n{PROGRAMS}{SYSTEMD}{PROBED}exit 7\n");
+    let script =
+        format!("{ARGUMENTS}{ON_V2}disk=$ASSAY_LAB_DISK_3\n{PROGRAMS}{SYSTEMD}{PROBED}exit 7\n");
     visit("v2", test, "debian-6.12", options.as_flattened(), &script)
 }
 
