@@ -58,7 +58,7 @@ pub(crate) fn of_means(promise: &PromiseRecord, numbers: &Estimates, found: Verd
     parts.join("; ")
 }
 
-/// `7 of 8 starts were inside, another one is with at least 53 %`.
+/// `7 of 8 starts were inside, chance of another: at least 53 %`.
 pub(crate) fn of_starts(starts: Starts) -> String {
     let were = if starts.of == 1 { "was" } else { "were" };
     let inside = format!("{} of {} {were} inside", starts.inside, count(starts.of, "start"));
@@ -66,7 +66,7 @@ pub(crate) fn of_starts(starts: Starts) -> String {
         true => format!("{inside}, and a verdict takes {FEWEST} or more"),
         false => {
             let least = starts.another_at_least();
-            format!("{inside}, another one is with at least {:.0} %", (100.0 * least).floor())
+            format!("{inside}, chance of another: at least {:.0} %", (100.0 * least).floor())
         }
     }
 }

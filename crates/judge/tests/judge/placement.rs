@@ -70,7 +70,7 @@ fn threads_on_their_cpus_keep_the_promise() {
     assert_eq!((row.name.as_str(), row.share, row.high), ("task1.reader", 1.0, 1.0));
     assert_eq!(row.low, 1.0);
     assert!(promise.reason.contains("3600 looks"), "{}", promise.reason);
-    assert!(promise.reason.ends_with("another one is with at least 84 %"), "{}", promise.reason);
+    assert!(promise.reason.ends_with("chance of another: at least 84 %"), "{}", promise.reason);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn exact_shares_of_short_starts_are_kept_and_others_broken() {
 #[test]
 fn every_verdict_names_the_starts_that_were_inside() {
     let kept = short(8, 0.0, 1).run().promise();
-    let said = "8 of 8 starts were inside, another one is with at least 68 %";
+    let said = "8 of 8 starts were inside, chance of another: at least 68 %";
     assert!(kept.verdict == Verdict::Kept && kept.reason.ends_with(said), "{}", kept.reason);
     let was = kept.was.unwrap();
     assert!((was.another_at_least.unwrap() - 0.05_f64.powf(1.0 / 8.0)).abs() < 1e-9);
@@ -57,7 +57,7 @@ fn starts_that_are_all_or_nothing_are_undecided_with_their_fraction() {
     }
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
-    let said = "19 of 24 starts were inside, another one is with at least 61 %";
+    let said = "19 of 24 starts were inside, chance of another: at least 61 %";
     assert!(promise.reason.contains(said), "{}", promise.reason);
 }
 
