@@ -70,6 +70,11 @@ pub(crate) fn starts<'r, I: Iterator<Item = &'r Row>>(rows: impl Fn() -> I) -> S
     Starts::count((0..of).map(|start| rows().all(|row| row.inside[start])))
 }
 
+/// Whether causes are looked for: the promise is broken, or all of too few starts were outside.
+pub(crate) fn is_off(starts: Starts, verdict: Verdict) -> bool {
+    verdict == Verdict::Broken || starts.inside == 0 && (1..FEWEST).contains(&starts.of)
+}
+
 /// The verdict, and the repeats that would decide it.
 pub(crate) fn decide(starts: Starts, part: f64) -> (Verdict, Option<usize>) {
     (of_fraction(starts, part), (starts.of < FEWEST).then_some(FEWEST))

@@ -12,7 +12,7 @@ use crate::metric::{Metric, Values};
 use crate::repeat::Repeat;
 use crate::subject::Subject;
 use crate::verdict::wording::{count, margin, number, percent, some_of};
-use crate::verdict::{Cause, Interval, Observation, PromiseJudgement, Verdict};
+use crate::verdict::{Cause, Interval, Observation, PromiseJudgement};
 use crate::{placement, reason};
 
 /// Reason for a void verdict on records of older studies that combined `every` with a metric.
@@ -53,7 +53,10 @@ pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord, metric: Metr
             Vec::new()
         },
         groups: rows.iter().map(|row| row.judged(subject.part)).collect(),
-        causes: if verdict == Verdict::Broken { causes_of(subject, promise) } else { Vec::new() },
+        causes: match by_starts::is_off(starts, verdict) {
+            true => causes_of(subject, promise),
+            false => Vec::new(),
+        },
         ..without_numbers(promise)
     };
     Found {

@@ -57,7 +57,7 @@ pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
         judged.was = Some(Observation::new(name, error.value, within, seconds, starts));
         judged.worst_error = Some(error);
         judged.reason = format!("{}; {}", sentence(worst, what, within), reason::of_starts(starts));
-        if verdict == Verdict::Broken {
+        if by_starts::is_off(starts, verdict) {
             judged.causes = subject.causes.of_placement(worst, what);
         }
     }

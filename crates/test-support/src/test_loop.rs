@@ -72,6 +72,8 @@ fn add() -> u32 {
         if loop_device::add(next).is_ok() {
             return next;
         }
+        // The number is taken before the device is in sysfs.
+        std::thread::sleep(Duration::from_millis(20));
     }
     panic!("no loop device can be added");
 }

@@ -152,7 +152,7 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
 
 /// The tree of kernel files in a folder.
 fn root_at(folder: &Path) -> Result<Root, Error> {
-    let root = Root::at(folder);
+    let root = Root::foreign(folder);
     if root.exists("/proc/self/mountinfo") {
         return Ok(root);
     }

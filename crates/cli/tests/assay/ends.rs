@@ -175,22 +175,6 @@ fn a_command_that_hangs_in_the_kernel_is_given_up_and_named() {
     answer_and_restore(&bench, silent);
 }
 
-/// The program itself lies on a file system that does not answer, so that not even its start ends.
-#[test]
-fn a_command_that_does_not_start_is_given_up_and_named() {
-    let test = "exec of a command that does not start";
-    let Some(bench) = Bench::on_host(test) else { return };
-    let Some(silent) = SilentFs::mount(&bench.path("silent")) else {
-        skip(test, "no FUSE");
-        return;
-    };
-    let mut command = bench.program();
-    command.args(["exec", "--set", "cpu.weight=50", "--"]).arg(silent.at.join("program"));
-    let run = Running::start(command, bench.folder(), bench.out());
-    assert_given_up(run, &silent, &["/program: its file system does not answer", "not restored: "]);
-    answer_and_restore(&bench, silent);
-}
-
 /// The shell ends with the signal, and leaves a child that cannot: frozen by someone else, or hanging in the kernel.
 #[test]
 fn processes_left_by_a_command_that_cannot_end_are_given_up() {

@@ -40,31 +40,41 @@ pub struct Access {
 /// The directory that contains /proc, /sys and /dev: `/` on a host, a fake tree in a test. Every path
 /// passed to its methods is absolute, as on the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root(PathBuf);
+pub struct Root {
+    directory: PathBuf,
+    /// Whether somebody else may have made it: only regular files of it are read.
+    is_foreign: bool,
+}
 
 impl Root {
     /// The host itself.
     #[must_use]
     pub fn real() -> Self {
-        Self(PathBuf::from("/"))
+        Self::at(Path::new("/"))
     }
 
     /// A fake host tree.
     #[must_use]
     pub fn at(directory: &Path) -> Self {
-        Self(directory.to_owned())
+        Self { directory: directory.to_owned(), is_foreign: false }
+    }
+
+    /// A tree that somebody else may have made, with anything at any path.
+    #[must_use]
+    pub fn foreign(directory: &Path) -> Self {
+        Self { is_foreign: true, ..Self::at(directory) }
     }
 
     /// Whether this is the host itself, where system calls apply.
     #[must_use]
     pub fn is_real(&self) -> bool {
-        self.0 == Path::new("/")
+        self.directory == Path::new("/")
     }
 
     /// The path in this tree for `path` on the host.
     pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
-        self.0.join(path.strip_prefix("/").unwrap_or(path))
+        self.directory.join(path.strip_prefix("/").unwrap_or(path))
     }
 
     /// The whole file as text. Bytes that are not UTF-8 are replaced, since kernel files may contain
@@ -73,11 +83,11 @@ impl Root {
         self.read_at_most(path, MOST)
     }
 
-    /// Opens a file for reading. A tree that is not the host's may hold anything at any path: a file that is not a regular
-    /// one would make its reader wait, or never end, and is refused.
+    /// Opens a file for reading. One of a foreign tree that is not a regular file is refused: it could make its reader wait, or
+    /// never end.
     pub(crate) fn open(&self, path: &Path) -> io::Result<fs::File> {
         let path = self.resolve(path);
-        if self.is_real() {
+        if !self.is_foreign {
             return fs::File::open(path);
         }
         let check = |metadata: fs::Metadata| match (metadata.is_file(), metadata.len()) {
@@ -111,7 +121,7 @@ impl Root {
     /// (`-v /:/host:ro`) that folder precedes the mounts of the host, and the container's own are not the host's.
     pub fn mount_table(&self) -> Result<String, Error> {
         let table = self.read_at_most("/proc/self/mountinfo", MOST)?;
-        let folder = self.0.to_string_lossy().trim_end_matches('/').to_owned();
+        let folder = self.directory.to_string_lossy().trim_end_matches('/').to_owned();
         let below: Vec<String> =
             table.lines().filter_map(|line| without_prefix(line, &folder)).collect();
         Ok(if self.is_real() || below.is_empty() { table } else { below.join("\n") + "\n" })
@@ -271,7 +281,7 @@ mod tests {
     #[test]
     fn only_regular_files_of_a_foreign_tree_are_read() {
         let tree = tempfile::tempdir().unwrap();
-        let root = Root::at(tree.path());
+        let root = Root::foreign(tree.path());
         let fifo = rustix::fs::FileType::Fifo;
         let mode = rustix::fs::Mode::from(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, tree.path().join("fifo"), fifo, mode, 0).unwrap();

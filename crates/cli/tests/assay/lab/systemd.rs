@@ -47,7 +47,7 @@ fn what_systemd_was_asked_for_is_read_from_its_slices() {
     let unit = guest.part("unit").json();
     let rows = unit["fulfilments"][0]["rows"].as_array().unwrap();
     let kept = rows.iter().filter(|row| row["standing"] == "kept");
-    assert_eq!((rows.len(), kept.count()), (2, 2), "{unit:#}");
+    assert_eq!((rows.len(), kept.count()), (3, 3), "{unit:#}");
     // 300 of 400: the other service of the slice has systemd's default.
     assert_eq!(row(&document, "worth", shop)["of_level"], 0.75);
 }

@@ -46,3 +46,43 @@ pub fn start_answered(command: &mut Command) -> io::Result<Child> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt;
+
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::*;
+
+    #[test]
+    fn a_start_without_an_answer_is_given_up_when_asked() {
+        signal_forwarding::note_signals();
+        let mut command = Command::new("true");
+        let wait = || {
+            std::thread::sleep(Duration::from_secs(2));
+            Ok(())
+        };
+        // SAFETY: `wait` does not allocate and makes one system call.
+        unsafe { command.pre_exec(wait) };
+        let begun = Instant::now();
+        std::thread::spawn(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            kill_process(getpid(), Signal::TERM).unwrap();
+        });
+        let error = start_answered(&mut command).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
+        let _ = signal_forwarding::take();
+        // Its end, and that of the thread.
+        std::thread::sleep(Duration::from_secs(3));
+    }
+
+    #[test]
+    fn a_command_can_be_started_again() {
+        let mut command = Command::new("true");
+        for _ in 0..2 {
+            assert!(start_answered(&mut command).unwrap().wait().unwrap().success());
+        }
+    }
+}
