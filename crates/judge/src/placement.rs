@@ -17,7 +17,7 @@ use crate::reason;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
 use crate::verdict::wording::{count, margin, percent};
-use crate::verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
+use crate::verdict::{GroupJudgement, Interval, Observation, PromiseJudgement};
 
 pub(crate) use blind::blind;
 pub(crate) use counted::{Counted, Reading, counted};

@@ -171,7 +171,7 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
     })?;
     let (shown_as, text) = match is_job_file {
         true => {
-            let files = job_files(path, text, &choice.more_job_files, read_text)?;
+            let files = job_files(path, &text, &choice.more_job_files, read_text)?;
             let study = job_file_study(&files, choice.weights.as_deref());
             let names = [name].into_iter().chain(choice.more_job_files.iter().map(String::as_str));
             let names = names.collect::<Vec<_>>().join(", ");
@@ -190,7 +190,7 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
 /// Name and text, with all that it includes, of job files, which are beside one another, as the study that names them is.
 fn job_files(
     first: &Path,
-    text: String,
+    text: &str,
     more: &[String],
     read_text: Reader,
 ) -> Result<Vec<(String, String)>, Error> {
@@ -204,7 +204,7 @@ fn job_files(
         };
         with_includes(&name, &beside).map(|text| (name.clone(), text)).map_err(Error::usage)
     };
-    let mut files = vec![all(first, &text)?];
+    let mut files = vec![all(first, text)?];
     for path in more.iter().map(Path::new) {
         let shown = path.display();
         if path.parent() != first.parent() || files.iter().any(|(known, _)| *known == file(path)) {

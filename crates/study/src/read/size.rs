@@ -30,13 +30,13 @@ pub(super) fn too_large(root: &DeValue<'_>) -> Option<Diagnostic> {
 fn within(value: &DeValue<'_>, span: Range<usize>, most: usize) -> Option<Diagnostic> {
     let too_many = |count: usize| {
         let message = format!("{count} entries are too many for a study");
-        (count > most).then(|| complaint(message, span.clone(), format!("at most {most} entries")))
+        (count > most).then(|| complaint(message, span.clone(), &format!("at most {most} entries")))
     };
     let inner = |one: &Spanned<DeValue<'_>>, most| within(one.get_ref(), one.span(), most);
     match value {
         DeValue::String(text) if text.len() > LONGEST => {
             let message = format!("a text of {} bytes is too long for a study", text.len());
-            Some(complaint(message, span, format!("at most {LONGEST} bytes")))
+            Some(complaint(message, span, &format!("at most {LONGEST} bytes")))
         }
         DeValue::Array(list) => too_many(list.len())
             .or_else(|| list.iter().find_map(|element| inner(element, MOST_ENTRIES))),
@@ -53,7 +53,7 @@ fn within(value: &DeValue<'_>, span: Range<usize>, most: usize) -> Option<Diagno
     }
 }
 
-fn complaint(message: String, span: Range<usize>, expected: String) -> Diagnostic {
+fn complaint(message: String, span: Range<usize>, expected: &str) -> Diagnostic {
     Diagnostic::error(code::TOO_LARGE, message)
         .at(span, format!("expected {expected}"))
         .hint("split the study")
