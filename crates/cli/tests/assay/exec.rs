@@ -55,6 +55,19 @@ fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
     bench.assert_host_is_as_before("exec with a memory limit");
 }
 
+/// Killed with a few megabytes of its own: the rest is in /dev/shm, which nothing frees.
+#[test]
+fn what_else_than_processes_filled_a_memory_limit_is_named() {
+    let Some(bench) = Bench::on_host("exec: files in memory") else { return };
+    let file = format!("/dev/shm/assay-test-{}", std::process::id());
+    let script = format!("head -c 8M /dev/zero > {file}; {HOG}");
+    let ended = exec(&bench, &["--set", "memory.max=16M", "--", "sh", "-c", &script]);
+    fs::remove_file(&file).unwrap();
+    let said = ended.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("left at the end: 8 MiB of files in memory (/dev/shm, tmpfs)"), "{said}");
+    bench.assert_host_is_as_before("exec with files in memory");
+}
+
 #[test]
 fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
     let Some(bench) = Bench::on_host("exec: a quota binds") else { return };

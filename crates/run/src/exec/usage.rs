@@ -32,6 +32,20 @@ pub struct Stall {
     pub full_s: f64,
 }
 
+/// What a group's memory consists of when its last process has ended, in bytes (`memory.stat`). Nothing but a removal of files
+/// frees what is in `/dev/shm` and other file systems in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MemoryLeft {
+    /// Anonymous memory: of processes that another group took, or that were killed a moment ago.
+    pub anonymous: u64,
+    /// Files in memory: `/dev/shm`, tmpfs, and shared memory.
+    pub shmem: u64,
+    /// Page cache of other files.
+    pub page_cache: u64,
+    /// Memory of the kernel for the group: stacks, page tables, slab.
+    pub kernel: Option<u64>,
+}
+
 /// All counters, each a value or the reason why it is missing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResourceUsage {
@@ -51,6 +65,8 @@ pub struct ResourceUsage {
     pub throttling: Available<Throttling>,
     /// Peak memory, including page cache, in bytes.
     pub memory_peak: Available<Peak>,
+    /// What of it is left at the end.
+    pub memory_left: Available<MemoryLeft>,
     /// Peak swap, in bytes.
     pub swap_peak: Available<Peak>,
     /// Number of charges that failed at `memory.max`.
@@ -119,6 +135,7 @@ pub(crate) fn read(
         ),
         throttling: throttling(counters),
         memory_peak: outside.peaks.memory(counters),
+        memory_left: memory_left(counters),
         swap_peak: outside.peaks.swap(counters, has_swap),
         memory_max_hits: first(counters.keyed("memory", "memory.events", "max"), || {
             counters.number("memory", "memory.failcnt")
@@ -166,6 +183,21 @@ fn throttling(counters: &Counters) -> Available<Throttling> {
         | (_, Available::NotAvailable(why), _)
         | (.., Available::NotAvailable(why)) => Available::NotAvailable(why),
     }
+}
+
+/// v1 has other names, which leave out groups below without `total_`; its kernel memory is a file of its own.
+fn memory_left(counters: &Counters) -> Available<MemoryLeft> {
+    let kernel = counters.number("memory", "memory.kmem.usage_in_bytes").value().copied();
+    then(counters.text("memory", "memory.stat"), "kinds of memory in memory.stat", |text| {
+        let count = |key| lenient_keyed(text, key);
+        let shmem = count("total_shmem").or_else(|| count("shmem"))?;
+        Some(MemoryLeft {
+            anonymous: count("total_rss").or_else(|| count("anon"))?,
+            shmem,
+            page_cache: count("total_cache").or_else(|| count("file"))?.saturating_sub(shmem),
+            kernel: kernel.or_else(|| count("kernel")),
+        })
+    })
 }
 
 fn oom_kills(counters: &Counters) -> Available<u64> {

@@ -20,8 +20,12 @@ pub(super) fn max(used: &ResourceUsage) -> LimitHit {
     let killed = figure(&used.oom_kills, |kills| {
         format!("{} killed", count(*kills, "process", "processes"))
     });
-    let figures =
-        format!("{} at the limit, {killed} ({peak}){}", count(hits, "time", "times"), cost(used));
+    let figures = format!(
+        "{} at the limit, {killed} ({peak}){}{}",
+        count(hits, "time", "times"),
+        cost(used),
+        left(used)
+    );
     LimitHit::bound_if(true, figures)
 }
 
@@ -56,6 +60,25 @@ fn peak(available: &Available<Peak>) -> String {
     figure(available, |peak| {
         format!("{} {}", if peak.sampled { "sampled peak" } else { "peak" }, bytes(peak.value))
     })
+}
+
+/// What was still charged at the end, which counted at the limit as well.
+fn left(used: &ResourceUsage) -> String {
+    /// Less is not what filled a limit.
+    const LEAST: u64 = 1 << 20;
+    let Some(left) = used.memory_left.value() else { return String::new() };
+    let kinds = [
+        (left.shmem, "of files in memory (/dev/shm, tmpfs)"),
+        (left.page_cache, "of page cache"),
+        (left.anonymous, "of anonymous memory"),
+        (left.kernel.unwrap_or(0), "of the kernel's"),
+    ];
+    let large = kinds.iter().filter(|(size, _)| *size >= LEAST);
+    let parts: Vec<String> = large.map(|(size, what)| format!("{} {what}", bytes(*size))).collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!("; left at the end: {}", parts.join(", ")),
+    }
 }
 
 /// The cost of staying below the limit, as far as it is counted.

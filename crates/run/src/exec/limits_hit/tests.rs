@@ -3,7 +3,7 @@
 use assay_host::facts::Available;
 
 use super::{Binding, Limit, LimitHit, judge};
-use crate::exec::usage::{DeviceIo, Io, Peak, ResourceUsage, Stall, Throttling};
+use crate::exec::usage::{DeviceIo, Io, MemoryLeft, Peak, ResourceUsage, Stall, Throttling};
 
 fn missing<T>() -> Available<T> {
     Available::NotAvailable("not on this kernel".to_owned())
@@ -23,6 +23,7 @@ pub(crate) fn no_limit_hit() -> ResourceUsage {
         cpu_by_number_s: Available::Value(vec![10.0, 0.0]),
         throttling: Available::Value(Throttling { periods: 100, throttled: 0, time_s: 0.0 }),
         memory_peak: peak(8 << 20),
+        memory_left: Available::NotAvailable("a test".to_owned()),
         swap_peak: peak(0),
         memory_max_hits: none.clone(),
         memory_high_hits: none.clone(),
@@ -85,9 +86,19 @@ fn a_memory_limit_binds_when_it_was_reached_or_killed() {
             used.oom_kills = Available::Value(1);
             used.refaults = Available::Value(30);
             used.memory_pressure = Available::Value(Stall { some_s: 0.5, full_s: 0.1 });
+            used.memory_left = Available::Value(MemoryLeft {
+                anonymous: 4096,
+                shmem: 40 << 20,
+                page_cache: 3 << 20,
+                kernel: None,
+            });
         });
-        let expected =
-            ["212 times at the limit, 1 process killed", "30 pages", "500 ms (PSI some)"];
+        let expected = [
+            "212 times at the limit, 1 process killed",
+            "30 pages",
+            "500 ms (PSI some)",
+            "; left at the end: 40 MiB of files in memory (/dev/shm, tmpfs), 3 MiB of page cache",
+        ];
         assert(&held, Binding::Bound, &expected);
         let blind = judged(file, "67108864", |used| used.memory_max_hits = missing());
         assert(&blind, Binding::NotAvailable, &["not on this kernel"]);
