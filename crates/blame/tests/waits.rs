@@ -347,7 +347,9 @@ fn what_is_waited_before_the_first_event_of_a_cpu_is_charged() {
         let mut parts = answer.parts.iter();
         let there = parts.find(|part| part.culprit == Culprit::Ungrouped);
         let there = there.map_or(0, |part| part.ns);
-        let is_charged = answer.verdict == Verdict::Valid && there >= 80_000_000;
+        // The fair server lets the thread run after a part of the 100 ms (Linux 6.12: kernel/sched/deadline.c).
+        let all: u64 = answer.parts.iter().map(|part| part.ns).sum();
+        let is_charged = answer.verdict == Verdict::Valid && there >= 10_000_000.max(all / 5 * 4);
         void.extend((!is_charged).then(|| text(&answer)));
     }
     // Its waits are short, and the clocks of two CPUs differ.
