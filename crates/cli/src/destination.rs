@@ -63,10 +63,7 @@ impl Destination {
 impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(line) = &mut self.line else {
-            return match &mut self.to {
-                Output::Stream(file) => write_data(file, bytes).map(|()| bytes.len()),
-                draft => draft.write(bytes),
-            };
+            return put(&mut self.to, bytes).map(|()| bytes.len());
         };
         line.extend_from_slice(bytes);
         let end = line.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
@@ -86,9 +83,13 @@ impl Write for Destination {
 }
 
 fn show(to: &mut Output, text: &[u8]) -> io::Result<()> {
-    let text = for_terminal(&String::from_utf8_lossy(text));
+    put(to, for_terminal(&String::from_utf8_lossy(text)).as_bytes())
+}
+
+/// A stream may have a reader that stopped reading.
+fn put(to: &mut Output, bytes: &[u8]) -> io::Result<()> {
     match to {
-        Output::Stream(terminal) => write_data(terminal, text.as_bytes()),
-        draft => draft.write_all(text.as_bytes()),
+        Output::Stream(file) => write_data(file, bytes),
+        draft => draft.write_all(bytes),
     }
 }

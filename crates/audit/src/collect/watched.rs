@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use assay_host::Owners;
+use assay_host::facts::owner::Claimant;
 use assay_host::knob::WEIGHT_AS_NICE;
 use assay_sys::kernel::{Error, FileId, RereadFile, Root, open_files};
 use rustix::io::Errno;
@@ -94,7 +95,7 @@ impl<'r> Watched<'r> {
             lacks_descriptors: false,
         };
         for at in 0..watched.hierarchies.len() {
-            watched.add((at, "/".to_owned()));
+            watched.add((at, "/".to_owned()), None);
         }
         watched.came = 0;
         let disks = root.list("/sys/block").unwrap_or_default();
@@ -141,14 +142,12 @@ impl<'r> Watched<'r> {
         Some(self.hierarchies.get(*hierarchy)?.mount.join(path.trim_start_matches('/')))
     }
 
-    /// Adds a group and those below it, in the order of a snapshot.
-    fn add(&mut self, (hierarchy, path): Place) {
+    /// Adds a group, with who has named it if not the host, and those below it, in the order of a snapshot.
+    fn add(&mut self, (hierarchy, path): Place, by: Option<Claimant>) {
         let Some(mount) = self.hierarchies.get(hierarchy).map(|one| one.mount.clone()) else {
             return;
         };
         let owners = Owners::new(self.root);
-        let above = parent(&(hierarchy, path.clone()));
-        let by = above.and_then(|(_, above)| owners.claimant_below(&mount, &above));
         let mut order = ReadingOrder::at(&path, by);
         while self.groups.len() < MAX_GROUPS {
             let next = match self.claimed < self.most_claimed {
@@ -264,8 +263,12 @@ impl<'r> Watched<'r> {
         if let Some(files) = self.groups.get_mut(place) {
             files.unnamed = entries.unnamed;
         }
-        for child in below(place, &entries.directories) {
-            self.add(child);
+        let children = below(place, &entries.directories);
+        let new: Vec<Place> = children.filter(|child| !self.groups.contains_key(child)).collect();
+        if let Some(mount) = self.hierarchies.get(place.0).filter(|_| !new.is_empty()) {
+            // The same one may have named all of them.
+            let by = Owners::new(self.root).claimant_below(&mount.mount, &place.1);
+            new.into_iter().for_each(|child| self.add(child, by.clone()));
         }
         let known = self.groups.get(place).map(|files| files.present.as_slice());
         match known == Some(present(&entries.others).as_slice()) {
