@@ -9,10 +9,12 @@ use crate::repeat::Repeat;
 /// Shortest judged window in seconds.
 pub(crate) const LEAST_S: f64 = 1.0;
 
-/// Longest gap of the sampler in seconds, and largest missing part of a window. The data in a gap
-/// is unknown, and interpolation would make it look quiet.
+/// Longest gap of the sampler in seconds, and largest missing part of a window, or as many seconds where that is more: a part
+/// of a short start is less than two readings. Counters are cumulative, so that a gap hides when something happened, and how
+/// much only at an end of the window; interpolation would make a long one look quiet.
 const LONGEST_GAP_S: f64 = 1.0;
 const MOST_MISSING: f64 = 0.05;
+const MOST_MISSING_S: f64 = 0.5;
 
 /// Longest gap in readings, for sources that are read less often than once a second.
 const READINGS: f64 = 3.0;
@@ -53,7 +55,8 @@ fn first_that_ended<'r>(repeat: &Repeat<'r>) -> Option<&'r WorkloadResult> {
 /// The gaps of the sampler, where they are too long to interpolate.
 pub(crate) fn silence(grid: &Grid) -> Option<String> {
     let most = LONGEST_GAP_S.max(READINGS * grid.step_s());
-    let silent = grid.longest_gap_s > most || grid.missing_s > MOST_MISSING * grid.seconds();
+    let missing = MOST_MISSING_S.max(MOST_MISSING * grid.seconds());
+    let silent = grid.longest_gap_s > most || grid.missing_s > missing;
     silent.then(|| {
         format!("was silent for up to {:.1} s, {:.1} s in all", grid.longest_gap_s, grid.missing_s)
     })

@@ -218,3 +218,14 @@ fn gaps_at_either_end_of_the_window_count() {
         assert!(promise.reason.contains("the sampler was silent for up to"), "{}", promise.reason);
     }
 }
+
+#[test]
+fn a_reading_or_two_may_be_lost_of_a_short_start() {
+    let start = || Scenario { seconds: 3.0, repeats: 8, ..Scenario::new(&LADDER) }.run();
+    let silent = |seconds| {
+        let mut run = start();
+        run.silence(3, 1.0, 1.0 + seconds);
+        run.promise().verdict
+    };
+    assert_eq!((silent(0.35), silent(0.75)), (Verdict::Kept, Verdict::Void));
+}
