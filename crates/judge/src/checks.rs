@@ -1,6 +1,6 @@
 //! Validity checks: conditions without which a number means nothing.
 //!
-//! A failed check makes the promises it concerns void. Where the evidence for a check is missing,
+//! A check that fails in half of the repeats or more makes the promises it concerns void. Where the evidence for a check is missing,
 //! the check reports that; whether it voids a promise depends on whether the number is credible
 //! without it, as documented at each check.
 
@@ -77,9 +77,6 @@ struct Rule {
     /// Promises that become void when it fails. A trial without any is not checked, unless `is_always`.
     scope: Scope,
     is_always: bool,
-    /// Whether it is about disturbances from outside: nothing in a repeat's own results influences them.
-    /// Swapping is not one, since the groups' own memory may be what is swapped.
-    is_external: bool,
     /// Whether there is anything to check.
     applies: fn(&Evidence<'_>) -> bool,
     find: Find,
@@ -102,9 +99,9 @@ enum Proves {
 
 impl Rule {
     const fn new(name: &'static str, scope: Scope, find: Find) -> Self {
-        let (is_always, is_external) = (matches!(scope, Scope::All | Scope::Sampled), false);
+        let is_always = matches!(scope, Scope::All | Scope::Sampled);
         let (applies, proves) = (|_: &Evidence<'_>| true, Proves::Nothing);
-        Self { name, scope, is_always, is_external, applies, find, proves }
+        Self { name, scope, is_always, applies, find, proves }
     }
 
     const fn each(
@@ -125,10 +122,6 @@ impl Rule {
 
     const fn always(self) -> Self {
         Self { is_always: true, ..self }
-    }
-
-    const fn external(self) -> Self {
-        Self { is_external: true, ..self }
     }
 
     const fn when(self, applies: fn(&Evidence<'_>) -> bool) -> Self {
@@ -375,16 +368,15 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Val
     first.chain(of_repeats.filter_map(|rule| rule.check(evidence))).collect()
 }
 
-/// Repeats disturbed from outside, by number with the reason, provided most repeats of the trial
-/// were not: the trial can do without them. The groups had no part in it; a breach in such a repeat
-/// still counts against the promise.
+/// Repeats in which a check failed, by number with the reason, provided that it held in most repeats of the trial: the trial
+/// can do without them. A breach in such a repeat still counts against the promise, so that nobody keeps it by leaving repeats out.
 pub(crate) fn disturbed(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
     let found: Vec<(usize, String)> = evidence
         .repeats
         .iter()
         .filter_map(|repeat| {
             let alone = Evidence { repeats: std::slice::from_ref(repeat), ..*evidence };
-            let rules = RULES.iter().filter(|rule| rule.is_external);
+            let rules = RULES.iter().filter(|rule| matches!(rule.find, Find::Each(_)));
             let failed: Vec<String> = rules
                 .filter_map(|rule| rule.check(&alone))
                 .filter(|validity| !validity.check.ok)

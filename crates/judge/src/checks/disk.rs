@@ -84,8 +84,8 @@ const SECTOR: f64 = 512.0;
 /// `neighbours`: only the groups used the disk that they divided.
 ///
 /// Compares the disk's traffic with that of all groups of the trial, measured or not.
-pub(super) const NEIGHBOURS: Rule =
-    Rule::each("neighbours", Scope::IoShares, neighbours).external().proves_by(|evidence| {
+pub(super) const NEIGHBOURS: Rule = Rule::each("neighbours", Scope::IoShares, neighbours)
+    .proves_by(|evidence| {
         let summary = "processes outside the groups used the disk that the groups were to divide";
         merged(evidence).unwrap_or(("C-DISK-OTHERS", summary))
     });
@@ -101,7 +101,7 @@ fn traffic_of_others(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Fin
     let mut groups = 0.0;
     // Where the hierarchy accumulates, an outer group's counter includes those inside it, and
     // nothing runs in an outer group: the leaves are complete.
-    for group in evidence.trial.groups.iter().filter(|group| !group.workloads.is_empty()) {
+    for group in evidence.trial.groups.iter().filter(|group| group.is_loaded()) {
         let series = io.sum(&group.name, &["read_bytes", "write_bytes"])?;
         groups += grown(&monotone(&group.name, series)?, repeat)?;
     }

@@ -39,7 +39,6 @@ const MOST_STOLEN: f64 = 0.1;
 ///
 /// A machine that is stopped for a tenth of the time submits requests late.
 pub(super) const STEAL: Rule = Rule::each("steal", Scope::IoShares, steal)
-    .external()
     .proves("C-STEAL", "the hypervisor took CPU time away while the disk was divided");
 
 fn steal(_: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
@@ -69,7 +68,6 @@ const MOST_APART: f64 = 0.1;
 ///
 /// Evaluated where CPU time of the host was sampled.
 pub(super) const CLOCK: Rule = Rule::each("clock", Scope::Sampled, clock)
-    .external()
     .when(|evidence| evidence.has_table("host_cpu"))
     .proves("C-CLOCK", "the clock jumped, or the machine was stopped, while the repeat ran");
 

@@ -25,7 +25,7 @@ const ON_ONE: f64 = 5.0;
 
 /// Without samples the promise is void: shares shifted by others would look the same.
 pub(super) const OTHERS: Rule =
-    Rule::each("others", Scope::CpuShares, others).external().proves_by(|evidence| {
+    Rule::each("others", Scope::CpuShares, others).proves_by(|evidence| {
         let mut repeats = evidence.repeats.iter();
         match repeats.any(|repeat| stolen(evidence, repeat).unwrap_or(false)) {
             true => ("C-STEAL", "the hypervisor took CPU time that the groups were to divide"),

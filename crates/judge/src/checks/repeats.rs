@@ -112,7 +112,7 @@ impl<'r> Selection<'r> {
         Self { judged, counted, cut_short, started: trial.repeats.len(), left_out }
     }
 
-    /// Leaves out repeats disturbed from outside, given by number with the reason.
+    /// Leaves out repeats, given by number with the reason.
     pub(crate) fn leave_out(&mut self, disturbed: &[(usize, String)]) {
         self.judged.retain(|(number, ..)| !disturbed.iter().any(|(other, _)| other == number));
         self.counted -= disturbed.len().min(self.counted);

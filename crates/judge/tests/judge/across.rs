@@ -277,7 +277,9 @@ fn totals_of_sampled_measures_are_compared_too() {
     assert!((found.pairs[0].ratio.unwrap() - 0.5).abs() < 0.01, "{found:?}");
     // A failed check that voids the measure in one trial voids the comparison.
     let mut world = world;
-    world.trial(1).repeats[0].queues[0].scheduler_at_end = "none".to_owned();
+    for repeat in &mut world.trial(1).repeats {
+        repeat.queues[0].scheduler_at_end = "none".to_owned();
+    }
     let found = world.comparison();
     assert_eq!(found.verdict, Verdict::Void);
     assert!(found.reason.contains("`scheduler`"), "{}", found.reason);
