@@ -6,9 +6,11 @@ use assay_host::facts::Available;
 use assay_judge::compare::{Side, Terms, compare_levels, compare_runs};
 use assay_judge::verdict::{Equivalence, MeasureComparison, RunComparison};
 use assay_record::run_folder::{Recording, RelationRecord};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
-use crate::synthetic::{Run, Scenario};
+use crate::synthetic::{Run, Scenario, Server, normal};
 
 fn run(weights: &[u32], seed: u64, repeats: usize) -> Run {
     Scenario { seed, repeats, ..Scenario::new(weights) }.run()
@@ -91,7 +93,7 @@ fn a_group_that_got_nothing_is_different() {
 #[test]
 fn neither_equal_nor_different_is_undecided() {
     let noisy = |seed| {
-        let server = crate::synthetic::Server::Noise { deviation: 0.6, correlation: 0.5 };
+        let server = Server::Noise { deviation: 0.6, correlation: 0.5 };
         Scenario { seed, server, repeats: 8, ..Scenario::new(&WEIGHTS) }.run()
     };
     let found = compare(&noisy(1), &noisy(2), &Terms { within: 0.02, ..Terms::default() });
@@ -101,25 +103,53 @@ fn neither_equal_nor_different_is_undecided() {
     assert_eq!(open.unwrap().equivalent, None);
 }
 
+/// Multiplies the I/O of each repeat.
+fn scale(run: &mut Run, mut factor: impl FnMut() -> f64) {
+    let repeats = run.samples[0].iter_mut().zip(&mut run.manifest.trials[0].repeats);
+    for (tables, repeat) in repeats {
+        let factor = factor();
+        let counted =
+            tables.iter_mut().filter(|table| ["io", "disk"].contains(&table.source.as_str()));
+        let columns = counted.flat_map(|table| &mut table.columns);
+        for value in columns.flat_map(|column| column.values.iter_mut().flatten()) {
+            *value = (*value as f64 * factor) as u64;
+        }
+        for workload in &mut repeat.workloads {
+            for metric in ["read_bytes", "read_iops"] {
+                *workload.metrics.get_mut(metric).unwrap() *= factor;
+            }
+        }
+    }
+}
+
+/// Eight starts a side, of which each is off by 2 % at random. At the edge of the margin as often as not would be wrong.
+#[test]
+fn a_tenth_less_is_found_and_what_is_within_the_margin_is_not() {
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut called_worse = |truth: f64| {
+        let mut side = |truth: f64, seed| {
+            let server = Server::Noise { deviation: 0.005, correlation: 0.3 };
+            let base = Scenario::new(&WEIGHTS[..2]);
+            let quick = Scenario { seconds: 3.0, seed, server, repeats: 8, ..base };
+            let mut run = quick.run();
+            scale(&mut run, || truth * (0.02 * normal(&mut random)).exp());
+            run
+        };
+        let terms = Terms { baseline: true, ..Terms::default() };
+        let verdicts = (0..100)
+            .map(|seed| compare(&side(1.0, seed), &side(truth, 1000 + seed), &terms).verdict);
+        verdicts.filter(|verdict| *verdict == Equivalence::Worse).count()
+    };
+    let (slower, same, edge) = (called_worse(0.9), called_worse(1.0), called_worse(1.0 / 1.05));
+    println!("of 100, called worse: {slower} a tenth slower, {same} the same, {edge} at the edge");
+    assert!(slower >= 90 && same == 0 && edge <= 4, "{slower}, {same}, {edge}");
+}
+
 #[test]
 fn against_a_baseline_only_worse_counts() {
     let scaled = |factor: f64, seed| {
         let mut run = run(&WEIGHTS, seed, 8);
-        for tables in run.samples[0].iter_mut() {
-            let io = tables.iter_mut().find(|table| table.source == "io").unwrap();
-            for column in &mut io.columns {
-                for value in column.values.iter_mut().flatten() {
-                    *value = (*value as f64 * factor) as u64;
-                }
-            }
-        }
-        for repeat in &mut run.manifest.trials[0].repeats {
-            for workload in &mut repeat.workloads {
-                for metric in ["read_bytes", "read_iops"] {
-                    *workload.metrics.get_mut(metric).unwrap() *= factor;
-                }
-            }
-        }
+        scale(&mut run, || factor);
         run
     };
     let baseline = Terms { baseline: true, ..Terms::default() };
