@@ -104,6 +104,7 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
     sections.extend(across::sections(judgement, manifest));
     let page = Page {
         heading: manifest.title.clone(),
+        question: manifest.question.clone(),
         verdict: Some(answer::verdict(judgement, &trials)),
         head: head(manifest),
         sections,

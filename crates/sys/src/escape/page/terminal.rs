@@ -15,6 +15,7 @@ impl Page {
         let (width, paint) = (width.max(MIN_WIDTH), Paint { color });
         let mut lines: Vec<String> =
             wrap(&line(&self.heading), width, "").iter().map(|line| paint.bold(line)).collect();
+        lines.extend(self.question.iter().flat_map(|question| wrap(&line(question), width, "")));
         if let Some(verdict) = &self.verdict {
             let (word, meaning) = (verdict.tag.marked(), line(&verdict.meaning));
             let painted = paint.tone(verdict.tag.tone, &word);
