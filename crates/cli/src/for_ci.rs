@@ -20,7 +20,7 @@ pub(crate) struct CiArguments {
     /// A promise is a test case, undecided and void ones are skipped; `-` for stdout instead of the table.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Mildest verdict that fails the command
+    /// Fail on undecided, void or broken, and worse
     ///
     /// `undecided` (the default), `void` or `broken`. Milder verdicts end with code 0.
     #[arg(long, value_name = "VERDICT", default_value = "undecided", hide_default_value = true, hide_possible_values = true, value_parser = one_of(&FailOn::ALL))]

@@ -32,7 +32,7 @@ pub(super) static RULES: &[Rule] = &[
                     see the root",
         versions: "v2, Linux 5.4",
         meaning: "`io.weight` is read by io.cost alone, which is off for this disk",
-        remedy: "echo 'MAJOR:MINOR enable=1' > io.cost.qos of the root, after `io.cost.model` was measured",
+        remedy: "echo 'MAJOR:MINOR enable=1' > /sys/fs/cgroup/io.cost.qos, after `io.cost.model` was measured",
         source: "block/blk-iocost.c (ioc_rqos_throttle); cgroup-v2.rst, \"IO Interface Files\"",
         find: Find::Host(iocost_off),
     },

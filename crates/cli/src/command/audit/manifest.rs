@@ -17,18 +17,18 @@ pub(super) struct ManifestArguments {
     /// May be repeated, for a KubeletConfiguration and drop-ins.
     #[arg(long = "manifest", value_name = "FILE", conflicts_with_all = ["snapshot", "groups", "verbose", "fail_on"])]
     manifests: Vec<PathBuf>,
-    /// Group that the manifest is about
+    /// With --manifest: its group
     ///
     /// Where the manifest does not tell; a path below the mounts.
     #[arg(long, value_name = "PATH", requires = "manifests", conflicts_with_all = ["unit", "container", "pod"])]
     group: Option<String>,
-    /// The same, by its systemd unit
+    /// With --manifest: its systemd unit
     #[arg(long, value_name = "NAME", requires = "manifests", conflicts_with_all = ["container", "pod"])]
     unit: Option<String>,
-    /// The same, by container name or id
+    /// With --manifest: its container
     #[arg(long, value_name = "NAME", requires = "manifests", conflicts_with = "pod")]
     container: Option<String>,
-    /// The same, by pod uid or name
+    /// With --manifest: its pod, by uid or name
     #[arg(long, value_name = "NAME", requires = "manifests")]
     pod: Option<String>,
 }

@@ -12,7 +12,7 @@ use crate::shared_arguments::YesArguments;
 /// Arguments of a proof.
 #[derive(Debug, Args)]
 pub(super) struct ProveArguments {
-    /// Then hold CULPRIT back for moments
+    /// Then hold this group, unit or pod back
     ///
     /// In turns in random order, and say how much of the waiting this takes away. A group, unit, container
     /// or pod; or own_quota, which is lifted.
