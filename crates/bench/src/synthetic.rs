@@ -127,6 +127,7 @@ mod tests {
             ..WorkloadRecord::default()
         };
         GroupRecord {
+            existing: None,
             name: name.to_owned(),
             measured: true,
             knobs: Vec::new(),

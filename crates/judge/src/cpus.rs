@@ -82,8 +82,11 @@ fn usable(host: &HostFacts, record: &RepeatRecord, group: &str) -> Result<CpuSet
     }
 }
 
-/// Threads of all workloads of a group; `None` where one is unknown.
+/// Threads of all workloads of a group; `None` where one is unknown, as of a group that exists.
 fn threads(group: &GroupRecord) -> Option<u32> {
+    if group.existing.is_some() {
+        return None;
+    }
     group.workloads.iter().map(|workload| workload.threads).sum()
 }
 
@@ -158,7 +161,7 @@ pub fn used_on(trial: &TrialRecord, repeat: &Repeat<'_>, cpu: &str) -> Option<f6
     let table = repeat.table("cpu_split").ok()?;
     let column = format!("{cpu}_ns");
     let mut sum = 0.0;
-    for group in trial.groups.iter().filter(|group| !group.workloads.is_empty()) {
+    for group in trial.groups.iter().filter(|group| group.is_loaded()) {
         let (grown, seconds) = repeat.grown(&table, &group.name, &[&column]).ok()?;
         sum += grown * 1e-9 / seconds;
     }

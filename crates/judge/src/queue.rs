@@ -119,7 +119,7 @@ impl Queue {
 
 /// Whether promises include a group: it is measured and runs workloads.
 pub fn is_measured(group: &GroupRecord) -> bool {
-    group.measured && !group.workloads.is_empty()
+    group.measured && group.is_loaded()
 }
 
 /// The disk of a group; by default the only disk of the trial.

@@ -10,6 +10,7 @@ pub mod context;
 pub mod error_record;
 pub mod exec;
 pub mod execute;
+mod existing;
 pub mod external_data;
 pub mod guest_disk;
 pub mod judged_command;

@@ -127,6 +127,9 @@ fn describe(trial: &Trial, lines: &mut Vec<String>) {
     rest(knobs.len(), lines);
     lines.push("  changes of the host, and how each is restored".to_owned());
     let changes = changes(trial);
+    if changes.is_empty() {
+        lines.push("    none: groups that exist are only read".to_owned());
+    }
     // Groups are similar; the kinds of change are not, so show more of them.
     for one in changes.iter().take(4 * SHOWN) {
         lines.push(format!("    {}   [{}]", one.change, one.inverse));

@@ -21,6 +21,7 @@ use jiff::Timestamp;
 
 use crate::before_run::{images, needs_text, replaced};
 use crate::context::Context;
+use crate::existing;
 use crate::guest_disk::replace_loop;
 use crate::load::Loaded;
 use crate::observer::Observer;
@@ -133,10 +134,12 @@ pub fn facts_for(context: &Context, study: &Study) -> Result<HostFacts, Error> {
     Ok(facts)
 }
 
-/// The plan of a study. If a limit is a part of a memory footprint, generators are run to predict it.
+/// The plan of a study. If a limit is a part of a memory footprint, generators are run to predict it; groups that exist are
+/// looked up.
 #[must_use]
 pub fn plan_for(context: &Context, study: &Study, facts: &HostFacts, seed: u64) -> Plan {
     let mut predictions = Predictions::default();
+    predictions.existing = existing::look_up(&context.root, study, facts);
     for command in prediction_commands(study, facts) {
         let footprint = context.runner.footprint(&command);
         predictions.add(command, footprint);

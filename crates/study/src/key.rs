@@ -164,8 +164,13 @@ pub(crate) static DISK: &[Key] = &[
 ];
 
 /// An array rather than a slice: a static may refer to its own address, but not to its own value.
-pub(crate) static GROUP: [Key; 9] = [
+pub(crate) static GROUP: [Key; 10] = [
     required("name", Shape::Text, "the control group's name"),
+    optional(
+        "existing",
+        Shape::Text,
+        "the unit, container, pod or path of a group that exists: it is only read",
+    ),
     optional("count", Shape::TemplatedWhole, "the number of members; 1 by default"),
     optional("knobs", Shape::Knobs, "interface files and their values, one per member in turn"),
     optional("run", Shape::Texts, "the workloads that run in each member"),

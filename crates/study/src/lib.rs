@@ -50,8 +50,8 @@ pub use schema::schema;
 pub use set_factor::{set_factor, set_factors};
 pub use shipped::{Shipped, shipped, shipped_file};
 pub use syntax::{
-    After, Bindings, Bound, Design, Disk, DiskSize, DiskSource, DropCaches, Ends, Factor, Format,
-    Group, HUGE_PAGE_MODES, HostSettings, LeftOut, NullBlk, Order, Pairs, Placement, Promise,
-    Reference, Relation, Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
+    After, Bindings, Bound, Design, Disk, DiskSize, DiskSource, DropCaches, Ends, Existing, Factor,
+    Format, Group, HUGE_PAGE_MODES, HostSettings, LeftOut, NullBlk, Order, Pairs, Placement,
+    Promise, Reference, Relation, Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
 };
 pub use template::{FromScalar, Templated, factor_names, fill, substitute};

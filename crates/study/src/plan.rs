@@ -7,6 +7,7 @@
 mod candidates;
 mod comparison;
 mod disk;
+mod existing;
 mod footprint;
 mod interleave;
 mod members;
@@ -26,6 +27,7 @@ mod trial;
 mod workload;
 
 pub use candidates::{Scope, Setting, candidates, check_keep};
+pub use existing::{ExistingGroup, FoundKnob};
 pub use footprint::{Footprint, Predictions, prediction_commands};
 pub use interleave::{CHANGED, interleave};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};

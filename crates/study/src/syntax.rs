@@ -309,6 +309,8 @@ pub const HUGE_PAGE_MODES: &[&str] = &["default", "advised", "never"];
 pub struct Group {
     /// Its name; with a count above 1 the members are `name1`, `name2`, and so on.
     pub name: String,
+    /// The group that it is, if it exists already: it is only read.
+    pub existing: Option<Existing>,
     /// The number of members.
     pub count: Templated<u32>,
     /// Knobs by v2 name (or v1-only name) with their values, one per member in turn.
@@ -326,6 +328,38 @@ pub struct Group {
     pub place: Option<Placement>,
     /// Groups inside it; each member gets all of them.
     pub groups: Vec<Group>,
+}
+
+/// How a group that exists is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Existing {
+    /// `/system.slice/nginx.service`: its path below the mount of its hierarchy.
+    Group(String),
+    /// `nginx.service`: a systemd unit.
+    Unit(String),
+    /// `container:web`: by its name or the beginning of its id.
+    Container(String),
+    /// `pod:shop/web-0`: by its name or uid.
+    Pod(String),
+}
+
+impl Existing {
+    /// The forms, for messages.
+    pub const FORMS: &str = "a unit such as \"nginx.service\", \"container:NAME\", \"pod:NAMESPACE/NAME\", or a path that begins with `/`";
+
+    /// Reads a name; `None` if it has none of the forms.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        let is_unit = [".service", ".slice", ".scope"].iter().any(|suffix| text.ends_with(suffix));
+        match (text.split_once(':'), is_unit) {
+            _ if text.starts_with('/') => Some(Self::Group(text.to_owned())),
+            (_, true) => Some(Self::Unit(text.to_owned())),
+            (Some(("container", name)), _) => named(name).map(Self::Container),
+            (Some(("pod", name)), _) => named(name).map(Self::Pod),
+            _ => None,
+        }
+    }
 }
 
 /// Something that runs in groups.

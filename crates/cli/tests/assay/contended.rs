@@ -62,28 +62,37 @@ impl Drop for Level {
     }
 }
 
-/// The same groups where v1 counts CPU time, if that is another hierarchy.
-struct Counted(PathBuf);
+/// The same groups where v1 has this controller, if that is another hierarchy.
+struct Elsewhere(PathBuf);
 
-impl Counted {
-    fn make() -> Self {
+impl Elsewhere {
+    fn make(controller: &str) -> Self {
         let name = format!("assay-contended-{}", std::process::id());
-        Self(Path::new("/sys/fs/cgroup/cpuacct").join(name))
+        Self(Path::new("/sys/fs/cgroup").join(controller).join(name))
     }
 
+    /// On CPU 0, where it is the controller of CPUs.
     fn hold(&self, level: &Level) {
         if self.0.exists() {
             return;
         }
-        fs::create_dir(&self.0).unwrap();
+        let make = |group: &Path| {
+            fs::create_dir(group).unwrap();
+            for file in ["cpuset.cpus", "cpuset.mems"].map(|file| group.join(file)) {
+                if file.exists() {
+                    fs::write(file, "0").unwrap();
+                }
+            }
+        };
+        make(&self.0);
         for (name, load) in ["a", "b"].iter().zip(&level.loads) {
-            fs::create_dir(self.0.join(name)).unwrap();
+            make(&self.0.join(name));
             fs::write(self.0.join(name).join("cgroup.procs"), load.id().to_string()).unwrap();
         }
     }
 }
 
-impl Drop for Counted {
+impl Drop for Elsewhere {
     fn drop(&mut self) {
         for name in ["a", "b", ""] {
             let _ = fs::remove_dir(self.0.join(name));
@@ -172,7 +181,7 @@ fn a_user_without_programs_sees_what_was_used_and_no_verdict() {
     let Some(bench) = bench(test) else { return };
     {
         // Gone after the loads.
-        let counted = Counted::make();
+        let counted = Elsewhere::make("cpuacct");
         let mut level = Level::make();
         level.group("a", 1024, HOG);
         level.group("b", 3072, HOG);
@@ -217,4 +226,61 @@ fn an_interrupted_watch_still_answers() {
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(130);
     assert!(ended.stdout.contains("Configured and actual"), "{}", ended.stdout);
+}
+
+/// They have their own processes and settings, which a run leaves alone.
+#[test]
+fn a_study_judges_groups_that_exist_by_their_own_weights() {
+    let test = "a study of groups that exist";
+    let Some(bench) = bench(test) else { return };
+    let study = |more: &str| {
+        let group = |name: &str| {
+            let of = format!("/assay-contended-{}/{name}", std::process::id());
+            format!("[[groups]]\nname = \"{name}\"\nexisting = \"{of}\"\n{more}")
+        };
+        let promise = "[[promises]]\nmeasure = \"cpu.time\"\nwithin = \"10 %\"\n";
+        let text = format!(
+            "title = \"Both\"\n[design]\nrepeats = 8\nat_most = \"2500 ms\"\n{}{}{promise}is = \"proportional\"\nto = \
+             \"cpu.weight\"\n{promise}is = \"equal\"\n",
+            group("a"),
+            group("b"),
+        );
+        bench.write("mine.toml", &text)
+    };
+    let absent = bench.run(&study(""), &[]);
+    absent.assert_code(4);
+    assert!(
+        absent.stderr.contains("group `a`: no group has the path /assay-contended-"),
+        "{}",
+        absent.stderr
+    );
+    let refused = bench.run(&study("knobs = { \"cpu.weight\" = 100 }\n"), &[]);
+    refused.assert_code(2);
+    assert!(
+        refused.stderr.contains("`knobs` has no meaning in the group `a`"),
+        "{}",
+        refused.stderr
+    );
+    {
+        let mut level = Level::make();
+        level.group("a", 1024, HOG);
+        level.group("b", 3072, HOG);
+        let elsewhere = ["cpuacct", "cpuset"].map(Elsewhere::make);
+        elsewhere.iter().for_each(|one| one.hold(&level));
+        let ended = bench.run(&study(""), &[]);
+        ended.assert_code(1);
+        let read = |file: &str| -> Value {
+            serde_json::from_str(&fs::read_to_string(bench.out().join(file)).unwrap()).unwrap()
+        };
+        let (manifest, verdict) = (read("manifest.json"), read("verdict.json"));
+        let promises = &verdict["trials"][0]["promises"];
+        let words = [&promises[0]["verdict"], &promises[1]["verdict"]];
+        assert_eq!(words, ["kept", "broken"], "{}", ended.stdout);
+        let knob = &manifest["trials"][0]["groups"][1]["knobs"][0];
+        assert_eq!((&knob["file"], &knob["written"]), (&"cpu.shares".into(), &"3072".into()));
+        assert_eq!(manifest["changes"], Value::Array(vec![]), "nothing was changed");
+        let shares = fs::read_to_string(level.top.join("b/cpu.shares")).unwrap();
+        assert!(shares.trim() == "3072" && level.loads[1].try_wait().unwrap().is_none());
+    }
+    bench.assert_host_is_as_before(test);
 }

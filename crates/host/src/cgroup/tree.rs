@@ -1,5 +1,6 @@
 //! The groups of one repeat in all hierarchies.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::Ledger;
@@ -17,6 +18,8 @@ pub struct Tree {
     top: String,
     hierarchies: Vec<UsedHierarchy>,
     outside: Option<PathBuf>,
+    /// Groups that exist, by name: their paths below the mounts.
+    existing: BTreeMap<String, String>,
 }
 
 impl Tree {
@@ -51,18 +54,30 @@ impl Tree {
         Ok(tree)
     }
 
+    /// Creates nothing: for groups that exist.
+    #[must_use]
+    pub fn without_groups(root: &Root, hierarchies: &[UsedHierarchy], top: &str) -> Self {
+        Self {
+            root: root.clone(),
+            top: top.to_owned(),
+            hierarchies: hierarchies.to_vec(),
+            outside: None,
+            existing: BTreeMap::new(),
+        }
+    }
+
+    /// Gives a group that exists a name. It is only read.
+    pub fn adopt(&mut self, group: &str, path: &str) {
+        self.existing.insert(group.to_owned(), path.trim_start_matches('/').to_owned());
+    }
+
     fn begin(
         root: &Root,
         ledger: &mut Ledger,
         hierarchies: &[UsedHierarchy],
         top: &str,
     ) -> Result<Self, Error> {
-        let tree = Self {
-            root: root.clone(),
-            top: top.to_owned(),
-            hierarchies: hierarchies.to_vec(),
-            outside: None,
-        };
+        let tree = Self::without_groups(root, hierarchies, top);
         for hierarchy in hierarchies.iter().filter(|hierarchy| hierarchy.is_v2) {
             tree.enable_at_base(ledger, hierarchy)?;
         }
@@ -114,13 +129,19 @@ impl Tree {
     pub fn directory(&self, group: &str, controller: &str) -> Option<PathBuf> {
         let hierarchy =
             self.hierarchies.iter().find(|hierarchy| hierarchy.controllers.contains(controller))?;
-        Some(self.directory_in(hierarchy, group))
+        Some(self.directory_in(hierarchy, group)).filter(|path| self.is_there(group, path))
     }
 
     /// The group's directory in every hierarchy.
     #[must_use]
     pub fn directories(&self, group: &str) -> Vec<PathBuf> {
-        self.hierarchies.iter().map(|hierarchy| self.directory_in(hierarchy, group)).collect()
+        let each = self.hierarchies.iter().map(|hierarchy| self.directory_in(hierarchy, group));
+        each.filter(|path| self.is_there(group, path)).collect()
+    }
+
+    /// A group that exists need not be in every hierarchy of v1.
+    fn is_there(&self, group: &str, path: &Path) -> bool {
+        !self.existing.contains_key(group) || self.root.exists(path)
     }
 
     /// The root directory of the hierarchy that serves `controller`, if one does.
@@ -138,6 +159,7 @@ impl Tree {
             .iter()
             .find(|hierarchy| hierarchy.is_v2)
             .map(|hierarchy| self.directory_in(hierarchy, group))
+            .filter(|path| self.is_there(group, path))
     }
 
     /// Writes an interface file of a group. An error names file and value.
@@ -200,6 +222,9 @@ impl Tree {
     }
 
     fn directory_in(&self, hierarchy: &UsedHierarchy, group: &str) -> PathBuf {
+        if let Some(path) = self.existing.get(group) {
+            return hierarchy.mount.join(path);
+        }
         let top = hierarchy.base.join(&self.top);
         if group.is_empty() { top } else { top.join(group) }
     }

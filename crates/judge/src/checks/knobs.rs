@@ -27,7 +27,8 @@ fn knobs(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     for group in evidence.trial.groups.iter().filter(|group| concerns(evidence, group)) {
         for knob in &group.knobs {
             let reading = knob_value::find(repeat.record, &group.name, &knob.knob);
-            match fault(knob, reading).or_else(|| drift(repeat, knob, reading?)) {
+            let origin = if group.existing.is_some() { "was" } else { "was written" };
+            match fault(knob, reading, origin).or_else(|| drift(repeat, knob, reading?)) {
                 None => held += 1,
                 Some(fault) => wrong.push(format!("`{}` of `{}` {fault}", knob.file, group.name)),
             }
@@ -98,7 +99,8 @@ pub(super) fn changed(repeat: &Repeat<'_>, drift: &Drift) -> String {
     )
 }
 
-fn fault(knob: &KnobRecord, reading: Option<&Reading>) -> Option<String> {
+/// `origin` says how the value came there.
+fn fault(knob: &KnobRecord, reading: Option<&Reading>, origin: &str) -> Option<String> {
     let Some(reading) = reading else {
         return Some("was not read back".to_owned());
     };
@@ -109,7 +111,7 @@ fn fault(knob: &KnobRecord, reading: Option<&Reading>) -> Option<String> {
             Available::NotAvailable(why) => return Some(format!("not available {when}: {why}")),
             Available::Value(text) if !matches_written(&knob.file, &knob.written, text) => {
                 return Some(format!(
-                    "was written `{}` and reads `{}` {when}",
+                    "{origin} `{}` and reads `{}` {when}",
                     knob.written,
                     text.trim()
                 ));

@@ -159,7 +159,7 @@ fn used(
     column: &str,
 ) -> Result<f64, String> {
     let table = repeat.table("io")?;
-    let leaves = evidence.trial.groups.iter().filter(|group| !group.workloads.is_empty());
+    let leaves = evidence.trial.groups.iter().filter(|group| group.is_loaded());
     let inside = leaves.filter(|group| {
         reading.group.starts_with("above:")
             || group.name == reading.group

@@ -59,7 +59,7 @@ fn shortage(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) ->
         let met = own_limit_met(evidence, repeat, table, &group.name)?;
         Some(format!("the limit of `{}` was reached {met:.0} times", group.name))
     });
-    let running = groups.iter().filter(|group| !group.workloads.is_empty());
+    let running = groups.iter().filter(|group| group.is_loaded());
     let lost = running.filter_map(|group| {
         let lost = grown(table, repeat, &group.name, Measure::MemoryRefaults.columns())?;
         (lost > 0.0 && !is_limited(evidence, repeat, table, group))

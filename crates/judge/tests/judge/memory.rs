@@ -20,6 +20,7 @@ fn run(relation: RelationRecord, held_mib: u64, met: u64, lost: u64) -> Run {
     trial.groups[0].name = "box/kept".to_owned();
     trial.groups[0].workloads[0].name = "box.kept.reread".to_owned();
     let outer = GroupRecord {
+        existing: None,
         name: "box".to_owned(),
         measured: true,
         knobs: Vec::new(),

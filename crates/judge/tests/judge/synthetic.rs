@@ -216,6 +216,7 @@ impl Scenario {
     fn group(&self, group: usize) -> GroupRecord {
         let weight = self.weights[group].to_string();
         GroupRecord {
+            existing: None,
             name: name(group),
             measured: true,
             knobs: vec![KnobRecord {

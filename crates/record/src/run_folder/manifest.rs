@@ -166,6 +166,9 @@ pub enum WarmUpRecord {
 pub struct GroupRecord {
     /// Its name; nested groups as `outer/inner`.
     pub name: String,
+    /// The path of the group that it is below the mounts, if it existed before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub existing: Option<String>,
     /// Whether promises cover it.
     pub measured: bool,
     /// Knobs that the study sets on it.
@@ -174,6 +177,14 @@ pub struct GroupRecord {
     pub workloads: Vec<WorkloadRecord>,
     /// The scratch disk its workloads use, by the study's name.
     pub disk: Option<String>,
+}
+
+impl GroupRecord {
+    /// Whether something runs in it.
+    #[must_use]
+    pub const fn is_loaded(&self) -> bool {
+        self.existing.is_some() || !self.workloads.is_empty()
+    }
 }
 
 /// One knob, as requested and as translated for this host.

@@ -21,12 +21,19 @@ pub(crate) fn set_up(
     disks: &[ScratchDisk],
 ) -> Result<Tree, Error> {
     let top = format!("assay-{}", context.request.run_id);
-    let mut tree = Tree::create(&context.root, &mut context.ledger, &trial.hierarchies, &top)?;
+    let mut tree = match trial.makes_groups() {
+        true => Tree::create(&context.root, &mut context.ledger, &trial.hierarchies, &top)?,
+        false => Tree::without_groups(&context.root, &trial.hierarchies, &top),
+    };
     if trial.groups.iter().any(|group| group.outside) {
         tree.make_outside(&mut context.ledger)?;
     }
     count_io(&tree, trial, disks);
     for group in &trial.groups {
+        if let Some(path) = &group.existing {
+            tree.adopt(&group.name, path);
+            continue;
+        }
         tree.make(&group.name, group.is_inner)?;
         for knob in &group.knobs {
             set(context, &tree, group, knob, disks)?;

@@ -106,6 +106,10 @@ struct State {
 /// Whether a window with these workloads ends before its time. `all_started` means that no delayed workload
 /// is waiting.
 fn over(ends: Ends, states: &[State], all_started: bool) -> bool {
+    // Groups that exist have processes of their own.
+    if states.is_empty() {
+        return false;
+    }
     let any = |test: &dyn Fn(&State) -> bool| states.iter().any(test);
     let nothing_runs = all_started && !any(&|state| state.is_running);
     match ends {
@@ -145,6 +149,11 @@ mod tests {
         assert!(!over(Ends::All, &[DONE], false), "one has not started");
         assert!(over(Ends::All, &[DONE, ENDLESS], true));
         assert!(!over(Ends::All, &[ENDLESS, ENDLESS], true), "only its time ends it");
+    }
+
+    #[test]
+    fn a_window_without_workloads_has_its_time() {
+        assert!([Ends::First, Ends::All, Ends::Time].iter().all(|ends| !over(*ends, &[], true)));
     }
 
     #[test]

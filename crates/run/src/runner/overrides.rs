@@ -168,7 +168,7 @@ impl<'r> Overrides<'r> {
                     add(group.name.clone(), &directory);
                 }
             }
-            for directory in around(self.tree, self.layout, controller) {
+            for directory in around(self.tree, self.trial, self.layout, controller) {
                 add(format!("above:{}", directory.display()), &directory);
             }
         }
@@ -190,9 +190,28 @@ fn limiting_lines(text: &str, devices: &[String]) -> String {
     text.lines().filter(limits).collect::<Vec<_>>().join("\n")
 }
 
-/// The groups around the run's own in the hierarchy of a controller, innermost first, without the root of the
-/// hierarchy, which has no limits. If the run creates no groups there, those that its own processes are in.
-pub(crate) fn around(tree: &Tree, layout: &CgroupLayout, controller: &str) -> Vec<PathBuf> {
+/// The groups around those of a trial in the hierarchy of a controller, innermost first, without the root of the
+/// hierarchy, which has no limits.
+pub(crate) fn around(
+    tree: &Tree,
+    trial: &Trial,
+    layout: &CgroupLayout,
+    controller: &str,
+) -> Vec<PathBuf> {
+    let existing = trial.groups.iter().filter(|group| group.existing.is_some());
+    let existing = existing.filter_map(|group| tree.directory(&group.name, controller));
+    let mut all: Vec<PathBuf> =
+        existing.flat_map(|group| below(tree.mount(controller), group.parent())).collect();
+    if trial.makes_groups() {
+        all.extend(around_the_run(tree, layout, controller));
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|group| seen.insert(group.clone()));
+    all
+}
+
+/// Those around the run's own. If it creates no groups there, those that its own processes are in.
+fn around_the_run(tree: &Tree, layout: &CgroupLayout, controller: &str) -> Vec<PathBuf> {
     let (mount, innermost) = match (tree.mount(controller), tree.directory(TOP, controller)) {
         (Some(mount), Some(top)) => (mount.to_path_buf(), top.parent().map(Path::to_path_buf)),
         _ => {
@@ -203,9 +222,14 @@ pub(crate) fn around(tree: &Tree, layout: &CgroupLayout, controller: &str) -> Ve
             (mount.clone(), Some(mount.join(found.own_group.trim_start_matches('/'))))
         }
     };
-    let Some(innermost) = innermost else { return Vec::new() };
-    let inside = innermost.ancestors().take_while(|path| path.starts_with(&mount));
-    inside.filter(|path| **path != *mount).map(Path::to_path_buf).collect()
+    below(Some(&mount), innermost.as_deref())
+}
+
+/// A group and the groups around it below the mount, innermost first.
+fn below(mount: Option<&Path>, innermost: Option<&Path>) -> Vec<PathBuf> {
+    let (Some(mount), Some(innermost)) = (mount, innermost) else { return Vec::new() };
+    let inside = innermost.ancestors().take_while(|path| path.starts_with(mount));
+    inside.filter(|path| *path != mount).map(Path::to_path_buf).collect()
 }
 
 /// Whether a BPF program schedules the CPUs, and its name (Documentation/scheduler/sched-ext.rst).

@@ -63,6 +63,7 @@ fn group(group: &GroupPlan, trial: &Trial) -> GroupRecord {
     };
     GroupRecord {
         name: group.name.clone(),
+        existing: group.existing.clone(),
         measured: group.measured,
         knobs: group.knobs.iter().map(|knob| knob.record.clone()).collect(),
         workloads: group.workloads.iter().map(workload).collect(),

@@ -86,7 +86,8 @@ fn io(
     if is_v2 {
         return Ok((IoFiles::IoStat(directory.join("io.stat")), device));
     }
-    blkio(root, &directory, disk, group.is_inner).map(|files| (files, device))
+    blkio(root, &directory, disk, group.is_inner || group.existing.is_some())
+        .map(|files| (files, device))
 }
 
 /// If the throttling layer counts, its files are exact: every bio of the group passes through it. BFQ's own
@@ -176,7 +177,7 @@ fn throttles(
         let requested = group.knobs.iter().any(|knob| knob.record.knob == "cpu.max");
         (requested || has_quota(root, &directory)).then(|| (group.name.clone(), directory))
     });
-    let around = around(tree, layout, "cpu").into_iter();
+    let around = around(tree, trial, layout, "cpu").into_iter();
     let above = around
         .filter(|path| has_quota(root, path))
         .map(|path| (format!("above:{}", path.display()), path));

@@ -271,7 +271,7 @@ fn is_diskless((name, value): &(String, Templated<Scalar>)) -> bool {
 }
 
 fn purpose(check: &mut Check<'_>, group: &Group, path: &str) {
-    if group.run.is_empty() && group.groups.is_empty() {
+    if group.run.is_empty() && group.groups.is_empty() && group.existing.is_none() {
         let finding = Diagnostic::warning(
             code::IDLE_GROUP,
             format!("the group `{}` runs nothing", group.name),

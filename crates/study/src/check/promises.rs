@@ -242,7 +242,8 @@ fn follows_a_knob(check: &mut Check<'_>, purpose: &str, to: &str, measured: &[&G
         .iter()
         .flat_map(|group| group.knobs.iter().map(|(name, _)| name.as_str()))
         .collect();
-    if set.contains(&to) {
+    // Those of a group that exists are read.
+    if set.contains(&to) || measured.iter().all(|group| group.existing.is_some()) {
         return;
     }
     let hint = match closest(to, set.iter().copied()).or(set.first().copied()) {

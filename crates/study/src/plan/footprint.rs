@@ -1,4 +1,5 @@
-//! What generators predict: memory, for limits relative to it, and files, for the room on their disk.
+//! What a plan is told: what generators predict (memory, for limits relative to it, and files, for the room on their disk),
+//! and what the groups are that exist.
 //!
 //! A generator can predict how much memory it will touch and how large its files will be. That
 //! requires starting it, which a plan never does: the caller runs the commands of
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use crate::{After, Group, Study, combinations};
 use assay_host::facts::HostFacts;
 
+use crate::plan::existing::ExistingGroup;
 use crate::plan::trial::WorkloadPlan;
 use crate::plan::workload::WorkloadPlanner;
 
@@ -23,26 +25,32 @@ pub struct Footprint {
     pub own: u64,
 }
 
-/// Predicted footprints by command line, or the reason why there is no number.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Predictions(BTreeMap<Vec<String>, Result<Footprint, String>>);
+/// What a plan is told.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Predictions {
+    /// Predicted footprints by command line, or the reason why there is no number.
+    footprints: BTreeMap<Vec<String>, Result<Footprint, String>>,
+    /// Groups that exist by the names of the study, or the reason why there is none.
+    pub existing: BTreeMap<String, Result<ExistingGroup, String>>,
+}
 
 impl Predictions {
     /// Adds the result of one of the commands of [`prediction_commands`].
     pub fn add(&mut self, command: Vec<String>, result: Result<Footprint, String>) {
-        self.0.insert(command, result);
+        self.footprints.insert(command, result);
     }
 
     /// The memory that a planned workload needs for itself; 0 if nobody knows.
     pub(crate) fn own_memory(&self, workload: &WorkloadPlan) -> u64 {
-        let predicted = workload.prediction_command().and_then(|command| self.0.get(&command));
+        let predicted =
+            workload.prediction_command().and_then(|command| self.footprints.get(&command));
         predicted.and_then(|one| one.as_ref().ok()).map_or(0, |one| one.own)
     }
 
     /// The bytes of the files that a planned workload creates; `None` if it cannot predict them, 0 if
     /// nobody asked it.
     pub(crate) fn files(&self, workload: &WorkloadPlan) -> Option<u64> {
-        match self.0.get(&workload.prediction_command()?) {
+        match self.footprints.get(&workload.prediction_command()?) {
             Some(predicted) => predicted.as_ref().ok().map(|one| one.files),
             None => Some(0),
         }
@@ -138,7 +146,7 @@ fn workload_footprint(
     let command = command(planner, name).ok_or_else(|| {
         format!("`{name}` cannot predict its footprint: only the generators of `assay-load` can")
     })?;
-    match predictions.0.get(&command) {
+    match predictions.footprints.get(&command) {
         Some(Ok(predicted)) => Ok(predicted.memory),
         Some(Err(why)) => Err(format!("the prediction of the footprint of `{name}` failed: {why}")),
         None => Err(format!("the footprint of `{name}` was not predicted")),

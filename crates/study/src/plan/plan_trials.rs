@@ -9,11 +9,12 @@ use crate::{
 };
 use assay_host::facts::{HostFacts, find_disk};
 use assay_host::knob::{DiskQueue, Translation, Untranslatable, translate};
-use assay_record::run_folder::{KnobRecord, StopRecord, WarmUpRecord};
+use assay_record::run_folder::{KnobRecord, PromiseRecord, StopRecord, WarmUpRecord};
 use assay_sys::units::Bytes;
 
 use crate::plan::comparison::{comparisons, references};
 use crate::plan::disk::{assign_storage, plan_disks};
+use crate::plan::existing::{ExistingGroup, FoundKnob, refuse_unrelated};
 use crate::plan::footprint::{self, Predictions};
 use crate::plan::members::members;
 use crate::plan::memory;
@@ -128,12 +129,11 @@ fn plan_trial(
     if hierarchies.is_empty() {
         refusals.push(no_hierarchy(&absent));
     }
+    let promises: Vec<PromiseRecord> =
+        study.promises.iter().filter_map(|promise| plan_promise(promise, &factors)).collect();
+    refuse_unrelated(&promises, &groups, refusals);
     Trial {
-        promises: study
-            .promises
-            .iter()
-            .filter_map(|promise| plan_promise(promise, &factors))
-            .collect(),
+        promises,
         warm_up: match study.design.warm_up {
             WarmUp::Auto => WarmUpRecord::Auto,
             WarmUp::Fixed(length) => WarmUpRecord::Seconds(length.as_secs_f64()),
@@ -169,6 +169,10 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
     // On v1 programs tell groups apart by the scheduler's own, which exist only with `cpu`.
     if study.sampling.evidence && !controllers.contains(&"cpu") {
         controllers.push("cpu");
+    }
+    // A group that exists may use only some CPUs.
+    if groups.iter().any(|group| group.existing.is_some()) && !controllers.contains(&"cpuset") {
+        controllers.push("cpuset");
     }
     let is_memory_promise = |promise: &Promise| promise.measure.starts_with("memory.");
     let of_groups = |source: &String| ["group_nodes", "memory_stat"].contains(&source.as_str());
@@ -249,15 +253,34 @@ impl Planner<'_> {
 
     fn member(&mut self, group: &Group, name: &str, own: &str, index: usize) -> GroupPlan {
         let disk = self.disk_of(group);
+        let existing = if group.existing.is_some() { self.existing(name) } else { None };
         GroupPlan {
             name: name.to_owned(),
             measured: group.measured,
             outside: group.outside.resolve(self.workloads.factors).unwrap_or(false),
             is_inner: !group.groups.is_empty(),
-            knobs: self.knobs(group, index, disk),
+            existing: existing.as_ref().map(|found| found.path.clone()),
+            knobs: match existing {
+                Some(found) => found.knobs.iter().map(FoundKnob::planned).collect(),
+                None => self.knobs(group, index, disk),
+            },
             workloads: self.workloads(group, name, own, index),
             disk,
         }
+    }
+
+    /// What is known of a group that exists; otherwise it is refused.
+    fn existing(&mut self, name: &str) -> Option<ExistingGroup> {
+        let found = self.predictions.existing.get(name).cloned();
+        let unknown = || Err("only a group at the top of a study can exist already".to_owned());
+        let found = found.unwrap_or_else(unknown);
+        let refusal = |why| {
+            Refusal::new(
+                format!("group `{name}`: {why}"),
+                "`assay top` shows the groups of this host",
+            )
+        };
+        found.map_err(|why| self.refusals.push(refusal(why))).ok()
     }
 
     /// The disk that a group names, or the only one.

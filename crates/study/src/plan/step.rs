@@ -38,11 +38,13 @@ pub fn changes(trial: &Trial) -> Vec<PlannedChange> {
     for setting in &trial.settings {
         add(setting_changes(setting), "the previous value is restored at the end of the repeat");
     }
-    add(
-        trial.hierarchies.iter().flat_map(top_changes).collect(),
-        "rmdir when empty, and disable the controllers that were enabled",
-    );
-    for group in &trial.groups {
+    if trial.makes_groups() {
+        add(
+            trial.hierarchies.iter().flat_map(top_changes).collect(),
+            "rmdir when empty, and disable the controllers that were enabled",
+        );
+    }
+    for group in trial.groups.iter().filter(|group| group.existing.is_none()) {
         let base = |hierarchy: &UsedHierarchy| {
             format!("mkdir {}/assay-<run>/{}", hierarchy.base.display(), group.name)
         };

@@ -68,6 +68,14 @@ pub struct Trial {
     pub stop: StopRecord,
 }
 
+impl Trial {
+    /// Whether it has groups of its own, and not only some that exist.
+    #[must_use]
+    pub fn makes_groups(&self) -> bool {
+        self.groups.is_empty() || self.groups.iter().any(|group| group.existing.is_none())
+    }
+}
+
 /// A scratch disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiskPlan {
@@ -100,7 +108,9 @@ pub struct GroupPlan {
     pub outside: bool,
     /// Whether it has groups inside it.
     pub is_inner: bool,
-    /// Its knobs.
+    /// The path of the group that it is below the mount of each hierarchy, if it exists already.
+    pub existing: Option<String>,
+    /// Its knobs; those of a group that exists are as they were found.
     pub knobs: Vec<KnobPlan>,
     /// Its workloads.
     pub workloads: Vec<WorkloadPlan>,

@@ -7,7 +7,7 @@ use assay_sys::diagnostic::Diagnostic;
 use super::names;
 use crate::reader::{At, Reader};
 use crate::section::Section;
-use crate::syntax::{Group, Placement, Scalar};
+use crate::syntax::{Existing, Group, Placement, Scalar};
 use crate::template::Templated;
 use crate::value::scalar;
 use crate::{code, key};
@@ -35,6 +35,7 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
     let disk = section.text("disk").or(outer_disk);
     Group {
         name: section.text("name").unwrap_or_default().to_owned(),
+        existing: existing(reader, &section),
         count: section.templated(reader, "count").unwrap_or(Templated::Value(1)),
         knobs: section.part(reader, "knobs", knobs),
         run: section.part(reader, "run", run),
@@ -44,6 +45,22 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
         place: section.get("place").map(|at| placement(reader, at, &owner)),
         groups: section.part(reader, "groups", |reader, at| nested(reader, at, disk)),
     }
+}
+
+/// A group that exists has its own settings and processes, which a study leaves alone.
+fn existing(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Existing> {
+    let named = section.text("existing")?;
+    for key in ["count", "knobs", "run", "outside", "place", "groups"] {
+        let why = "a group that exists is only read";
+        section.misplaced(reader, key, why, "remove it, or remove `existing` to make a group");
+    }
+    let found = Existing::parse(named);
+    if found.is_none() {
+        let message = format!("`existing = \"{named}\"` names no group");
+        let (expected, remedy) = (Existing::FORMS, format!("write {}", Existing::FORMS));
+        section.out_of_range(reader, "existing", message, expected, &remedy);
+    }
+    found
 }
 
 fn knobs(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<(String, Vec<Templated<Scalar>>)> {

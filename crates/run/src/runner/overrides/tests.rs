@@ -117,9 +117,9 @@ fn without_groups_of_its_own_those_around_the_program_count() {
     let tree = host.tree(&mut ledger, &trial(vec![]));
     let mut layout = assay_test_support::hosts::host(false).cgroup;
     layout.controllers.get_mut("cpu").unwrap().own_group = "/user/shell".to_owned();
-    let paths = around(&tree, &layout, "cpu");
+    let paths = around(&tree, &trial(vec![]), &layout, "cpu");
     assert_eq!(paths, [Path::new("/cg/cpu/user/shell"), Path::new("/cg/cpu/user")]);
     layout.controllers.get_mut("cpu").unwrap().hierarchy = Hierarchy::Absent("no".to_owned());
-    assert!(around(&tree, &layout, "cpu").is_empty());
-    assert!(around(&tree, &layout, "unknown").is_empty());
+    assert!(around(&tree, &trial(vec![]), &layout, "cpu").is_empty());
+    assert!(around(&tree, &trial(vec![]), &layout, "unknown").is_empty());
 }

@@ -211,6 +211,7 @@ pub(crate) fn group(name: &str, workloads: Vec<WorkloadPlan>) -> GroupPlan {
         measured: true,
         outside: false,
         is_inner: false,
+        existing: None,
         knobs: vec![],
         workloads,
         disk: None,
