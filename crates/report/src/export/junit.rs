@@ -171,7 +171,7 @@ mod tests {
             promise("kept", "all"),
             promise("broken", "`x` has \"half\"\u{1b}"),
             promise("undecided", "3 s"),
-            promise("void", "alone"),
+            promise("void", "alone\n::error x"),
         ];
         let text = junit(&judged(&promises, false), None);
         let counts = "tests=\"5\" failures=\"1\" errors=\"1\" time=\"10.000\"";
@@ -181,7 +181,7 @@ mod tests {
             "classname=\"a &amp; b.size = 1_5 MiB\"",
             "<failure type=\"broken\" message=\"`x` has &quot;half&quot;\\x1b\">C-TAG-CAP: a cap\n  &lt;17&gt;",
             "<skipped message=\"undecided: 3 s\"/>",
-            "<skipped message=\"void: alone\"/>",
+            "<skipped message=\"void: alone\\n::error x\"/>",
             "<error type=\"not restored\"",
         ] {
             assert!(text.contains(part), "{part}: {text}");

@@ -7,10 +7,23 @@ use std::fmt::Write;
 const ESCAPE: char = '\u{1b}';
 
 /// Escapes text of several lines for a terminal: newlines and tabs stay, every other control
-/// character is shown as in a Rust or JSON string, including those that begin a colour.
+/// character is shown as in a Rust or JSON string, including those that begin a colour. A newline before what runners of CI
+/// services take for a command is shown as well.
 #[must_use]
 pub fn terminal(text: &str) -> Cow<'_, str> {
-    escaped(text, |_, sign| matches!(sign, '\n' | '\t').then_some(sign.len_utf8()))
+    escaped(text, of_lines)
+}
+
+/// The length of a newline or tab at the start of `text` that may pass.
+fn of_lines(text: &str, sign: char) -> Option<usize> {
+    /// GitHub Actions (and Forgejo's), Azure Pipelines, TeamCity. They skip blanks in front of it.
+    const COMMANDS: [&str; 4] = ["::", "##[", "##vso[", "##teamcity["];
+    let is_command = || COMMANDS.iter().any(|command| text.trim_start().starts_with(command));
+    match sign {
+        '\t' => Some(1),
+        '\n' if !is_command() => Some(1),
+        _ => None,
+    }
 }
 
 /// Renders with `draw` in colour or without, escaped for a terminal. An escape sequence in the
@@ -23,9 +36,8 @@ pub fn painted(colors: bool, draw: impl Fn(bool) -> String) -> String {
     }
     let colored = draw(true);
     let escaped_text = escaped(&colored, |rest, sign| match sign {
-        '\n' | '\t' => Some(sign.len_utf8()),
         ESCAPE => color(rest),
-        _ => None,
+        _ => of_lines(rest, sign),
     });
     escaped_text.into_owned()
 }
@@ -112,6 +124,18 @@ mod tests {
     fn newlines_and_letters_stay() {
         for text in ["one\ntwo\tthree\n", "gr\u{fc}n \u{2588} \u{1f4a1}", ""] {
             assert_eq!(terminal(text), text);
+        }
+    }
+
+    /// The name of a file in a foreign run folder is in messages; a CI service reads those line by line.
+    #[test]
+    fn no_line_of_foreign_text_is_a_command_to_a_ci_runner() {
+        let name = "samples/x\n::error title=a::b";
+        assert_eq!(terminal(name), "samples/x\\n::error title=a::b");
+        assert_eq!(painted(true, |_| name.to_owned()), terminal(name));
+        assert_eq!(terminal("x\n \n\t##vso[task]"), "x\\n \\n\t##vso[task]");
+        for ours in ["a\n## Results\n", "a\n:x", "a::b\n"] {
+            assert_eq!(terminal(ours), ours);
         }
     }
 
