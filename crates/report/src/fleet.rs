@@ -47,6 +47,7 @@ fn page(judgement: &FleetJudgement) -> Page {
             );
             page.code(
                 "assay fleet collect .    # this page, written again from the runs\n\
+                 assay report RUN         # the report of one of the runs above, written again\n\
                  assay fleet resume .     # submit tasks without a verdict again",
             );
         });
@@ -87,11 +88,9 @@ fn table_of_hosts(hosts: &[FleetHost]) -> Table {
         Some(false) => "no",
         None => "not known",
     };
+    // Not a link: a page in there may be anybody's.
     let run = |host: &FleetHost| match &host.run {
         None => Cell::from("none"),
-        Some(run) if host.verdict.is_some() => {
-            Cell::Links(vec![("its report".to_owned(), format!("{run}/report.html"))])
-        }
         Some(run) => Cell::from(format!("`{run}`")),
     };
     Rows::new(hosts)
