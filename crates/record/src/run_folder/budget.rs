@@ -10,6 +10,8 @@ use crate::run_folder::limit;
 #[derive(Debug)]
 pub struct Budget {
     values: u64,
+    /// Values that its files may add by their size.
+    to_earn: u64,
     /// Bytes of distinct names: a name of 4096 bytes takes only a byte or two in a Parquet file, where it is
     /// stored as its difference from the one before.
     names: u64,
@@ -19,7 +21,9 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self::new(limit::values_of_a_run(), limit::names_of_a_run())
+        let values = limit::values_of_any_run();
+        let to_earn = limit::values_of_a_run() - values;
+        Self { to_earn, ..Self::new(values, limit::names_of_a_run()) }
     }
 }
 
@@ -27,7 +31,7 @@ impl Budget {
     /// A budget of this many values, and of names that cost this many bytes.
     #[must_use]
     pub fn new(values: u64, names: u64) -> Self {
-        Self { values, names, evidence: limit::evidence_of_a_run() }
+        Self { values, to_earn: 0, names, evidence: limit::evidence_of_a_run() }
     }
 
     /// The memory cost of a name: its bytes and a constant overhead.
@@ -47,16 +51,17 @@ impl Budget {
         take(&mut self.evidence, bytes as u64, path, "hold more evidence")
     }
 
-    /// Of so many rows those that it still has values for.
-    pub(crate) fn rows(&self, (rows, columns): (usize, usize)) -> usize {
-        let most = self.values / (columns as u64).max(1);
-        usize::try_from(most).map_or(rows, |most| most.min(rows))
+    /// Adds the values that this many bytes of samples may hold.
+    pub(crate) fn earn(&mut self, bytes: u64) {
+        let earned = bytes.saturating_mul(limit::VALUES_PER_BYTE).min(self.to_earn);
+        self.to_earn -= earned;
+        self.values += earned;
     }
 
     /// Takes the values of some rows from the budget; an error naming the file if it is exhausted.
     pub(crate) fn take(&mut self, rows: usize, columns: usize, path: &Path) -> Result<(), Error> {
         let values = (rows as u64).saturating_mul(columns as u64);
-        take(&mut self.values, values, path, "hold more values")
+        take(&mut self.values, values, path, "hold more values for their size")
     }
 }
 
@@ -101,16 +106,30 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let dir = folder(place.path());
         for _ in ["streams", "Parquet"] {
-            let mut enough = Budget { values: 12, ..Budget::default() };
+            let mut enough = Budget::new(12, u64::MAX);
             assert_eq!(tables_in(&dir, &mut enough).unwrap().len(), 2);
             assert_eq!(enough.values, 0);
-            let mut short = Budget { values: 11, ..Budget::default() };
+            let mut short = Budget::new(11, u64::MAX);
             let error = tables_in(&dir, &mut short).unwrap_err().to_string();
             assert!(error.contains("io.") && error.contains("of a run"), "{error}");
             assert!(error.contains("ASSAY_UNLIMITED"), "{error}");
             to_parquet(place.path()).unwrap();
         }
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
+    }
+
+    /// Counters that stand still, or have no values, take next to no space: 0.7 MB were 3 GiB in memory.
+    #[test]
+    fn a_run_holds_values_in_proportion_to_the_size_of_its_files() {
+        let path = Path::new("io.parquet");
+        let mut budget = Budget::default();
+        budget.earn(700_000);
+        let error = budget.take(14 << 20, 1, path).unwrap_err().to_string();
+        assert!(error.contains("more values for their size"), "{error}");
+        budget.take(13 << 20, 1, path).unwrap();
+        budget.earn(u64::MAX);
+        budget.take(179 << 20, 1, path).unwrap();
+        assert!(budget.take(1 << 20, 1, path).is_err(), "there are limits to any run");
     }
 
     /// Names of the maximum length, all of them distinct.

@@ -27,16 +27,15 @@ pub(crate) const DICTIONARY: usize = 1 << 20;
 /// Counters of a source.
 pub(crate) const COLUMNS: usize = 4096;
 
-/// Values of one table of samples, which may be all of a run.
-const CELLS: u64 = RUN;
-
-/// Values per byte of a Parquet file. The most compressible table written here, with columns that have no
-/// values, stays below 400.
-const CELLS_PER_BYTE: u64 = 1024;
-
 /// Values in all files of samples of a run: ten times those of a run of ten minutes with 128 groups. They take 16 bytes each in
 /// memory, so 3 GiB.
 const RUN: u64 = 192 << 20;
+
+/// Of these, the values that any run may have, whatever the size of its files: counters that stand still take no space.
+const RUN_ANYWAY: u64 = 8 << 20;
+
+/// The values more for each byte of its files. In those written here a row has some 3 bytes for its time alone.
+pub(crate) const VALUES_PER_BYTE: u64 = 8;
 
 /// Bytes of all distinct names in the samples of a run, which take twice that in memory. Enough for some
 /// three million names of usual length.
@@ -51,9 +50,6 @@ pub(crate) const NAME: usize = 4096;
 /// The hint when a limit is reached.
 pub(crate) const HOW_TO_LIFT: &str =
     "if you know where it comes from, ASSAY_UNLIMITED=1 reads it all the same";
-
-/// Values that any file may have, whatever its size.
-const CELLS_ANYWAY: u64 = 1 << 20;
 
 static LIFTED: LazyLock<bool> =
     LazyLock::new(|| std::env::var_os("ASSAY_UNLIMITED").is_some_and(|value| value == "1"));
@@ -70,6 +66,10 @@ pub(crate) fn values_of_a_run() -> u64 {
     if *LIFTED { u64::MAX } else { RUN }
 }
 
+pub(crate) fn values_of_any_run() -> u64 {
+    if *LIFTED { u64::MAX } else { RUN_ANYWAY }
+}
+
 pub(crate) fn names_of_a_run() -> u64 {
     if *LIFTED { u64::MAX } else { NAMES }
 }
@@ -80,14 +80,6 @@ pub(crate) fn evidence_of_a_run() -> u64 {
 
 pub(crate) fn parquet() -> u64 {
     if *LIFTED { u64::MAX } else { PARQUET }
-}
-
-/// Values that a Parquet file of this many bytes may hold.
-pub(crate) fn cells(bytes: u64) -> u64 {
-    match *LIFTED {
-        true => u64::MAX,
-        false => bytes.saturating_mul(CELLS_PER_BYTE).clamp(CELLS_ANYWAY, CELLS),
-    }
 }
 
 #[cfg(test)]
@@ -101,6 +93,5 @@ mod tests {
         assert!(values_of_a_run() >= 10 * LONG);
         let value = size_of::<Option<u64>>() as u64;
         assert_eq!(values_of_a_run() * value, 3 << 30);
-        assert!(cells(u64::MAX) <= values_of_a_run());
     }
 }

@@ -9,7 +9,6 @@ use assay_sys::files::Dir;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use parquet::file::reader::Length;
 
 use crate::run_folder::budget::Budget;
 use crate::run_folder::error::{Error, damaged, source_of};
@@ -64,8 +63,7 @@ pub(crate) struct Batches {
     file: Arc<ParquetFile>,
     footer: ParquetMetaData,
     path: PathBuf,
-    /// Rows that it says it has, and rows of one table.
-    declared: usize,
+    /// Rows of one table.
     rows: usize,
     /// Row groups begun, the columns of the last of them, and its rows that were not read yet.
     groups: usize,
@@ -81,19 +79,11 @@ impl Batches {
         let same = ParquetFile::new(file).map_err(|cause| Error::io("read", path, &cause))?;
         let footer = footer::load(file, &same, path)?;
         let columns = footer.file_metadata().schema_descr().num_columns();
-        let declared = footer.row_groups().iter().map(RowGroupMetaData::num_rows);
-        let declared = declared
-            .fold(0_u64, |sum, rows| sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX)));
-        if declared.saturating_mul(columns as u64) > limit::cells(same.len()) {
-            let why = "it holds more values than are read of a file of its size";
-            return Err(Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT));
-        }
         pages::check(&same, &footer, path)?;
         Ok(Self {
             file: Arc::new(same),
             footer,
             path: path.to_owned(),
-            declared: usize::try_from(declared).unwrap_or(usize::MAX),
             rows: rows.min(limit::BATCH_VALUES / columns).max(1),
             groups: 0,
             columns: Vec::new(),
@@ -104,7 +94,10 @@ impl Batches {
 
     /// Rows that it says it has, and its columns.
     pub(crate) fn size(&self) -> (usize, usize) {
-        (self.declared, self.footer.file_metadata().schema_descr().num_columns())
+        let rows = self.footer.row_groups().iter().map(RowGroupMetaData::num_rows);
+        let rows = rows.map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
+        let columns = self.footer.file_metadata().schema_descr().num_columns();
+        (rows.fold(0, usize::saturating_add), columns)
     }
 
     /// The next rows; none at the end.
@@ -260,7 +253,10 @@ mod tests {
         let mut all = vec![times(vec![Some(1); rows]), subjects(vec![Some("a"); rows])];
         all.extend(names.iter().map(|name| (name.as_str(), Values::Whole(vec![None; rows]))));
         let error = error_of(&all);
-        assert!(error.contains("more values than are read of a file of its size"), "{error}");
+        assert!(
+            error.contains("hold more values for their size than are read of a run"),
+            "{error}"
+        );
     }
 
     /// 32 KiB in the file, 2 GiB in memory if each row had a copy.

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use assay_sys::files::Dir;
+use rustix::fs::{SeekFrom, seek};
 
 use crate::run_folder::budget::Budget;
 use crate::run_folder::error::{Error, damaged, source_of};
@@ -133,12 +134,14 @@ impl SampleFile {
                 .read(budget, &mut |table, budget| take(table, 0, budget));
         }
         let path = folder.path().join(name);
-        let batches = Batches::open(&folder.read(name)?, &path, ROWS)?;
-        let rows = budget.rows(batches.size());
+        let file = folder.read(name)?;
+        // A hole takes no space on disk. An empty file has no offset to seek.
+        budget.earn(seek(&file, SeekFrom::Hole(0)).unwrap_or(0));
+        let batches = Batches::open(&file, &path, ROWS)?;
+        let (rows, columns) = batches.size();
+        budget.take(rows, columns, &path)?;
         for table in batches {
-            let table = table?;
-            budget.take(table.time_ns.len(), 2 + table.columns.len(), &path)?;
-            if !take(table, rows, budget)? {
+            if !take(table?, rows, budget)? {
                 break;
             }
         }

@@ -53,7 +53,9 @@ impl Tail {
                     bytes => length += bytes,
                 }
             }
+            let at = self.at;
             let Some(table) = self.table(&piece[..length])? else { return Ok(()) };
+            budget.earn(self.at - at);
             budget.take(table.time_ns.len(), 2 + table.columns.len(), &self.path)?;
             if !take(table, budget)? {
                 return Ok(());
