@@ -7,7 +7,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use assay_sys::kernel::counters::fields;
-use assay_sys::kernel::{Root, filesystem, signal};
+use assay_sys::kernel::{Root, signal};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::retry_on_intr;
 
 use crate::failure::Failure;
 
@@ -28,7 +30,10 @@ impl HostLock {
         // thread, so that Ctrl-C works meanwhile.
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
-            let locked = filesystem::lock(&lock, path).map(|()| lock);
+            let locked = retry_on_intr(|| flock(&lock, FlockOperation::LockExclusive));
+            let locked = locked.map(|()| lock).map_err(|cause| {
+                Failure::Failed(format!("cannot lock {}: {cause}", path.display()))
+            });
             // After Ctrl-C nothing receives it.
             let _ = sender.send(locked);
         });

@@ -12,7 +12,7 @@ use crate::runner::processes::Process;
 
 /// The metrics reported by a workload, and how it ended.
 pub(crate) fn result(process: &Process) -> WorkloadResult {
-    let (output, messages) = process.output();
+    let (output, messages) = process.printed();
     let read = match &process.tool {
         ToolPlan::Fio(_) => {
             parse_output(&output).map(Output::from).map_err(|error| error.to_string())

@@ -197,7 +197,7 @@ impl Process {
     }
 
     /// Its result and its messages.
-    pub(crate) fn output(&self) -> (String, String) {
+    pub(crate) fn printed(&self) -> (String, String) {
         let (output, messages) = output_files(&self.tool);
         (read_output(&self.folder, &output), read_output(&self.folder, &messages))
     }

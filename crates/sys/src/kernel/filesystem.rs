@@ -24,18 +24,8 @@ pub fn may_write(path: &Path) -> bool {
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Locks `file` (flock(2)), waiting as long as necessary. The lock ends when the last descriptor of
-/// this opening is closed, in particular with the process.
-pub fn lock(file: &File, path: &Path) -> Result<(), Error> {
-    loop {
-        match flock(file, FlockOperation::LockExclusive) {
-            Err(Errno::INTR) => {}
-            result => return result.map_err(|cause| Error::new("lock", path, &cause.into())),
-        }
-    }
-}
-
-/// Locks `file` unless it is locked already; returns whether it is locked now.
+/// Locks `file` (flock(2)) unless it is locked already; returns whether it is locked now. The lock ends when the last
+/// descriptor of this opening is closed, in particular with the process.
 pub fn try_lock(file: &File, path: &Path) -> Result<bool, Error> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),

@@ -12,4 +12,5 @@ mod promises;
 mod sources;
 mod supply;
 mod tree;
+mod waits;
 mod words;

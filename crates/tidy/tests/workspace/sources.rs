@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::tree::{crate_of, files, files_of_crates, is_test, root, shown, without_tests};
 
-fn sources() -> Vec<(PathBuf, String)> {
+pub(crate) fn sources() -> Vec<(PathBuf, String)> {
     files_of_crates("rs")
         .into_iter()
         .map(|path| {
@@ -48,7 +48,7 @@ const COLLECTS: [&str; 6] = [
 ];
 
 /// Whether a file belongs to one of these crates, or modules of crates.
-fn is_in(path: &Path, places: &[&str]) -> bool {
+pub(crate) fn is_in(path: &Path, places: &[&str]) -> bool {
     let is_of = |module: PathBuf| path.starts_with(&module) || path == module.with_extension("rs");
     places.iter().any(|place| {
         let module = place
@@ -59,7 +59,7 @@ fn is_in(path: &Path, places: &[&str]) -> bool {
 }
 
 /// The program's lines with their files, without comments.
-fn program_lines(sources: &[(PathBuf, String)]) -> impl Iterator<Item = (&Path, &str)> {
+pub(crate) fn program_lines(sources: &[(PathBuf, String)]) -> impl Iterator<Item = (&Path, &str)> {
     sources.iter().filter(|(path, _)| !is_test(path)).flat_map(|(path, text)| {
         let lines = without_tests(text).lines().map(str::trim);
         lines.filter(|line| !line.starts_with("//")).map(move |line| (path.as_path(), line))

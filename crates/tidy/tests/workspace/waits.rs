@@ -1,0 +1,156 @@
+//! Every wait of the product, and every read that no door bounds, with what ends it.
+//!
+//! Not listed: waits within functions that are given their limit (`lock_within(LIMIT)`, `ends_within(LIMIT)`), locks between
+//! threads that hold them for moments, and loops over a channel in threads that nothing waits for. Load generators are
+//! ended by those who started them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::sources::{is_in, program_lines, sources};
+use crate::tree::{crate_of, shown};
+
+/// Calls that wait.
+const WAITS: [&str; 11] = [
+    "sleep(",
+    "park_timeout(",
+    ".recv()",
+    "recv_timeout(",
+    ".join()",
+    "poll(&mut",
+    ".wait()",
+    "flock(",
+    "wait_with_output()",
+    ".status()",
+    ".output()",
+];
+
+/// Files with such calls: how many, and what ends them.
+const BOUNDS: [(&str, usize, &str); 49] = [
+    ("audit/src/collect/watch.rs", 1, "some milliseconds between two looks"),
+    ("audit/src/collect/writes.rs", 1, "the caller's limit, below a second"),
+    ("blame/src/collect/prove.rs", 1, "the end of a turn, looked for 20 times a second; a signal"),
+    ("blame/src/watch/requests.rs", 1, "a constant, once"),
+    ("blame/src/watch/waits.rs", 1, "a constant, once"),
+    ("blame/src/watch/waits/visitor.rs", 1, "100 times a millisecond"),
+    ("cli/src/command/top.rs", 1, "a constant, once"),
+    ("cli/src/command/top/terminal.rs", 2, "the interval, of a minute at most"),
+    ("cli/src/countdown.rs", 2, "the thread ends when its channel closes"),
+    (
+        "cli/src/exporting.rs",
+        2,
+        "the end of the run that is followed; nothing is changed, so signals kill",
+    ),
+    ("cli/src/live_export.rs", 1, "10 s without progress, or a signal"),
+    ("conform/src/fixture.rs", 2, "the case's time; a signal"),
+    ("conform/src/probe/fork.rs", 2, "the probe's lifetime"),
+    ("conform/src/probe/io.rs", 1, "the probe's lifetime"),
+    ("conform/src/probe/spin.rs", 2, "the probe's lifetime"),
+    ("conform/src/run.rs", 3, "the case's time, after which its probes are killed"),
+    ("conform/src/running.rs", 2, "the probe's lifetime, looked at every second"),
+    ("fleet/src/job.rs", 1, "the tasks of a fleet; two signals, after which it is cancelled"),
+    ("host/src/ledger/hanging_step.rs", 2, "15 s in which the step's thread was not scheduled"),
+    ("host/src/ledger/step_threads.rs", 1, "1 s"),
+    ("host/src/poll_until.rs", 1, "the caller's limit, 1 s once something hangs; a second Ctrl-C"),
+    ("host/src/scratch/first_turns.rs", 2, "20 s; the thread is left behind"),
+    ("lab/src/cache.rs", 1, "the limit for the lock; a signal"),
+    ("lab/src/forward.rs", 2, "minutes without progress of the reader; a signal"),
+    ("lab/src/process.rs", 4, "the caller's limit, or seconds, after which the guest is killed"),
+    ("live/src/collect.rs", 1, "the length of the watch; a signal"),
+    ("live/src/probe/beside.rs", 1, "the time of a proof; a signal"),
+    ("record/src/run_folder/footer.rs", 1, "the length of a file in which every read goes forward"),
+    ("record/src/run_folder/runs_dir.rs", 2, "8 s"),
+    ("record/src/sample/activity.rs", 1, "the limit of the step that the sampler is in"),
+    ("record/src/sample/first_io.rs", 1, "the caller's limit"),
+    ("record/src/sample/sampler.rs", 2, "the next round; a thread that is known to have ended"),
+    ("run/src/exec/supervise.rs", 2, "the command; after a signal what cannot end is given up"),
+    ("run/src/judged_command/speed.rs", 1, "0.2 s of computing"),
+    ("run/src/prepare.rs", 1, "--wait; a signal"),
+    (
+        "run/src/runner/processes.rs",
+        2,
+        "the caller's limit; what hangs for 15 s or is frozen is given up",
+    ),
+    ("run/src/runner/sampling.rs", 1, "the length of the recording, its target, or a signal"),
+    (
+        "run/src/runner/sampling/followed.rs",
+        2,
+        "seconds, after which the command is killed, and again",
+    ),
+    ("sys/src/kernel/bounded_query.rs", 1, "the limit of the query; its thread is left behind"),
+    ("sys/src/kernel/cgroup1_eventfd.rs", 1, "the caller's limit"),
+    ("sys/src/kernel/child.rs", 2, "the caller's limit"),
+    ("sys/src/kernel/file_lock.rs", 1, "the caller's limit"),
+    (
+        "sys/src/kernel/filesystem.rs",
+        2,
+        "a lock that is not waited for; what the caller asks after each look",
+    ),
+    ("sys/src/kernel/late_write.rs", 1, "a shell that sleeps or writes, after SIGKILL"),
+    ("sys/src/kernel/poll_event.rs", 1, "the caller's limit"),
+    ("sys/src/kernel/process/start.rs", 1, "60 s, or a signal; the thread is left behind"),
+    ("sys/src/kernel/program.rs", 1, "the limit of the program, which is killed then"),
+    ("sys/src/kernel/stream.rs", 1, "the patience of a message; of data 1 s after a signal"),
+    ("sys/src/kernel/write_notices.rs", 1, "the caller's limit"),
+];
+
+/// Calls that read to an end that somebody else decides.
+const READS: [&str; 8] = [
+    "fs::read(",
+    "fs::read_to_string(",
+    "read_to_end(",
+    "read_to_string(",
+    "read_line(",
+    ".lock().lines()",
+    "read_exact(",
+    "io::copy(",
+];
+
+/// Files with reads that bound them by no `take(LIMIT)`, and what does. `sys` has the doors: `files` for what others may have
+/// put there, `kernel` for files of the kernel and of trees like its own.
+const READ_BOUNDS: [(&str, usize, &str); 4] = [
+    ("cli/src/output.rs", 1, "a line typed at a terminal"),
+    ("conform/src/probe.rs", 2, "lines of the program that has started the probe"),
+    ("conform/src/running.rs", 1, "a line of our own probe, whose lifetime is bounded"),
+    ("host/src/ledger/journal.rs", 1, "a file that only its owner, who runs this, can write"),
+];
+
+/// The product's lines with one of these calls, counted by file.
+fn found(calls: &[&str], has_bound: impl Fn(&Path, &str) -> bool) -> BTreeMap<String, usize> {
+    const BESIDE: [&str; 6] = ["bench", "test-support", "tidy", "fuzz", "fuzzer", "loadgen"];
+    let mut found = BTreeMap::new();
+    for (path, line) in program_lines(&sources()) {
+        let is_beside = BESIDE.iter().any(|name| crate_of(path).starts_with(name))
+            || path.ends_with("ledger/fake_run.rs");
+        let waits = calls.iter().any(|call| line.contains(call)) && !line.contains("fn ");
+        if waits && !is_beside && !has_bound(path, line) {
+            let name = shown(path);
+            *found.entry(name.strip_prefix("crates/").unwrap_or(&name).to_owned()).or_default() +=
+                1;
+        }
+    }
+    found
+}
+
+fn assert_listed(found: BTreeMap<String, usize>, listed: &[(&str, usize, &str)], what: &str) {
+    let listed: BTreeMap<String, usize> =
+        listed.iter().map(|(file, calls, _)| ((*file).to_owned(), *calls)).collect();
+    let differs = |(file, calls): &(&String, &usize)| listed.get(*file) != Some(calls);
+    let new: Vec<_> = found.iter().filter(differs).collect();
+    assert!(new.is_empty(), "{what} whose bound is not listed in this test: {new:?}");
+    let gone: Vec<_> = listed.keys().filter(|file| !found.contains_key(*file)).collect();
+    assert!(gone.is_empty(), "files without {what}: {gone:?}");
+}
+
+#[test]
+fn every_wait_has_a_bound() {
+    assert_listed(found(&WAITS, |_, _| false), &BOUNDS, "waits");
+}
+
+#[test]
+fn every_read_of_what_others_wrote_is_bounded() {
+    let is_bounded = |path: &Path, line: &str| {
+        line.contains("take(") || is_in(path, &["sys/files", "sys/kernel"])
+    };
+    assert_listed(found(&READS, is_bounded), &READ_BOUNDS, "reads");
+}
