@@ -14,8 +14,8 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use crate::round::{Limits, Round};
 use crate::target::Target;
 
-/// Memory limit of one target, bytes.
-const MEMORY: u64 = 4 << 30;
+/// Memory limit of one target, bytes: its heap, and the stacks of threads.
+const MEMORY: u64 = 512 << 20;
 
 /// Time limit of one input, seconds.
 const PATIENCE: u64 = 20;
@@ -121,7 +121,7 @@ fn worker(target: &Target, words: &Words) -> Result<bool, String> {
     dir.remove_file(last(target)).map_err(|error| message(&error))?;
     let mut file = dir.create(last(target)).map_err(|error| message(&error))?;
     let memory = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
-    setrlimit(Resource::As, memory).map_err(|error| message(&error))?;
+    setrlimit(Resource::Data, memory).map_err(|error| message(&error))?;
     let count = Arc::new(AtomicU64::new(0));
     watch(Arc::clone(&count));
     let limits = Limits { time: Duration::from_secs(words.time), executions: u64::MAX };
