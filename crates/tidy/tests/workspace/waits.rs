@@ -132,7 +132,7 @@ fn found(calls: &[&str], has_bound: impl Fn(&Path, &str) -> bool) -> BTreeMap<St
     found
 }
 
-fn assert_listed(found: BTreeMap<String, usize>, listed: &[(&str, usize, &str)], what: &str) {
+fn assert_listed(found: &BTreeMap<String, usize>, listed: &[(&str, usize, &str)], what: &str) {
     let listed: BTreeMap<String, usize> =
         listed.iter().map(|(file, calls, _)| ((*file).to_owned(), *calls)).collect();
     let differs = |(file, calls): &(&String, &usize)| listed.get(*file) != Some(calls);
@@ -144,7 +144,7 @@ fn assert_listed(found: BTreeMap<String, usize>, listed: &[(&str, usize, &str)],
 
 #[test]
 fn every_wait_has_a_bound() {
-    assert_listed(found(&WAITS, |_, _| false), &BOUNDS, "waits");
+    assert_listed(&found(&WAITS, |_, _| false), &BOUNDS, "waits");
 }
 
 #[test]
@@ -152,5 +152,5 @@ fn every_read_of_what_others_wrote_is_bounded() {
     let is_bounded = |path: &Path, line: &str| {
         line.contains("take(") || is_in(path, &["sys/files", "sys/kernel"])
     };
-    assert_listed(found(&READS, is_bounded), &READ_BOUNDS, "reads");
+    assert_listed(&found(&READS, is_bounded), &READ_BOUNDS, "reads");
 }
