@@ -98,11 +98,16 @@ fn run(command: &Command) -> ExitCode {
     }
 }
 
-/// The exit code of a command; an error is printed.
+/// The exit code of a command; an error is printed. No result counts whose data were lost on the way.
 fn end(result: Result<impl Into<ExitCode>, Error>) -> ExitCode {
+    const RESULTS: [Code; 3] = [Code::Kept, Code::Broken, Code::Undecided];
     let refused = |error: Error| {
         output::json_error(error.code as i32, error.reasons.clone());
         refuse(&error).into()
     };
-    result.map_or_else(refused, Into::into)
+    let code = result.map_or_else(refused, Into::into);
+    match output::has_lost_data() && RESULTS.map(ExitCode::from).contains(&code) {
+        true => Code::Host.into(),
+        false => code,
+    }
 }

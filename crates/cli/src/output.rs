@@ -97,7 +97,32 @@ fn print(text: &str) {
         true => ascii(text) + end,
         false => format!("{text}{end}"),
     };
-    let _ = write_data(stdout(), text.as_bytes());
+    // What would follow a gap would hide it.
+    if LOST.get().is_none() {
+        reached(write_data(stdout(), text.as_bytes()));
+    }
+}
+
+/// Why data are missing on stdout.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Whether data have reached stdout. If not, the command fails at its end, unless their reader had enough.
+pub(crate) fn reached(written: std::io::Result<()>) -> bool {
+    if let Err(cause) = &written
+        && cause.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(cause.to_string());
+    }
+    written.is_ok()
+}
+
+/// Whether data are missing on stdout; the reason is printed.
+pub(crate) fn has_lost_data() -> bool {
+    let why = LOST.get();
+    if let Some(why) = why {
+        error(&format!("cannot write all data to stdout: {why}"));
+    }
+    why.is_some()
 }
 
 /// Untrusted text made safe for a terminal, for writers that bypass this module.

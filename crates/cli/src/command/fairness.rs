@@ -64,7 +64,6 @@ fn existing(root: &Root, target: &BlameTarget) -> Result<String, Error> {
 
 /// Watches this host. A signal ends it with what was seen so far.
 pub(crate) fn run(arguments: &FairnessArguments) -> Result<Code, Error> {
-    signal::note_interruptions();
     let root = Root::real();
     let target = arguments.target.target();
     let target = target.map(|target| existing(&root, &target)).transpose()?;
@@ -73,6 +72,8 @@ pub(crate) fn run(arguments: &FairnessArguments) -> Result<Code, Error> {
         None => take_snapshot(&root)?,
     };
     let audit = audit(&settings);
+    // Not before what the user named was read: until then a signal kills, whatever file system does not answer.
+    signal::note_interruptions();
     let countdown = Countdown::start(Some(arguments.length));
     let mut contended = watch_audit(&root, &settings, arguments.length)?;
     if let Some(group) = &target {

@@ -135,9 +135,9 @@ pub(crate) fn run(command: &FleetCommand) -> Result<Code, Error> {
 
 /// Submits a study and waits for its end, unless detached.
 fn submit(arguments: &FleetRunArguments) -> Result<Code, Error> {
-    signal::note_interruptions();
     let loaded = load(&arguments.study.choice(), arguments.format.is_json())?;
     arguments.yes.confirm_load()?;
+    signal::note_interruptions();
     let options = FleetOptions {
         hosts: arguments.hosts.clone(),
         nodes: arguments.nodes,

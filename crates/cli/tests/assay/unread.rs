@@ -1,5 +1,6 @@
 //! Output that nobody reads any more, as after Ctrl-S or when a pager stops, holds up neither a signal nor a restore.
 
+use std::fs::File;
 use std::io::{PipeReader, pipe};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::bench::Bench;
 use crate::ends::BESIDE;
+use crate::hostile::foreign_run;
 
 /// Starts a command whose output goes to a pipe that is full, and stays so as long as its reader is there.
 fn start(mut command: Command) -> (Child, PipeReader) {
@@ -73,5 +75,28 @@ fn what_only_watches_ends_whether_or_not_output_is_read() {
         let (child, _unread) = start(command);
         std::thread::sleep(Duration::from_secs(1));
         end(child, words[0]);
+    }
+}
+
+/// As behind a redirection to a file on a full disk.
+#[test]
+fn a_command_whose_data_found_no_room_fails_and_says_so() {
+    let bench = Bench::aside();
+    let run = foreign_run(&bench, "run");
+    let commands: [&[&str]; 6] = [
+        &["host"],
+        &["audit", "-o", "json"],
+        &["audit", "watch", "--for", "1s"],
+        &["top"],
+        &["top", "--watch", "--interval", "100ms"],
+        &["judge", run.to_str().unwrap()],
+    ];
+    for words in commands {
+        let mut command = bench.program();
+        command.args(words).stdout(File::options().write(true).open("/dev/full").unwrap());
+        let ended = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(4), "{words:?}: {stderr}");
+        assert!(stderr.contains("to stdout: No space left"), "{words:?}: {stderr}");
     }
 }

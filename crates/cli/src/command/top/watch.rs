@@ -12,7 +12,7 @@ use serde_json::json;
 use super::READING_INTERVAL;
 use super::terminal::{Keys, Screen};
 use crate::destination::Destination;
-use crate::output::Size;
+use crate::output::{self, Size};
 
 /// The options of a watch.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ pub(super) fn run(first: Inventory, read: impl Fn() -> Inventory, options: Watch
             }
         }
         let Some(rates) = &latest else { continue };
-        if show(screen.as_ref(), &before, rates, options).is_err() {
+        if !output::reached(show(screen.as_ref(), &before, rates, options)) {
             return;
         }
     }
