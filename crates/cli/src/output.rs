@@ -108,12 +108,11 @@ static LOST: OnceLock<String> = OnceLock::new();
 
 /// Whether data have reached stdout. If not, the command fails at its end, unless their reader had enough.
 pub(crate) fn reached(written: std::io::Result<()>) -> bool {
-    if let Err(cause) = &written
-        && cause.kind() != ErrorKind::BrokenPipe
-    {
+    let Err(cause) = written else { return true };
+    if cause.kind() != ErrorKind::BrokenPipe {
         let _ = LOST.set(cause.to_string());
     }
-    written.is_ok()
+    false
 }
 
 /// Whether data are missing on stdout; the reason is printed.
