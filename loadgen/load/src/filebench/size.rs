@@ -33,8 +33,10 @@ pub(super) fn footprint(workload: &Workload) -> Footprint {
         .iter()
         .map(|set| {
             let count = (set.entries + set.leafdirs) as f64;
-            let depth = (count.max(2.0).ln() / set.width.mean().ln()).max(1.0) + 1.0;
-            count * (ENTRY_BYTES as f64 + COMPONENT_BYTES * depth + 1.0)
+            // A width below 2 has one level.
+            let width = set.width.mean();
+            let depth = if width < 2.0 { 1.0 } else { (count.ln() / width.ln()).max(1.0) };
+            count * (ENTRY_BYTES as f64 + COMPONENT_BYTES * (depth + 1.0) + 1.0)
         })
         .sum();
     let line = if workload.histogram { LINE_BYTES + HISTOGRAM_BYTES } else { LINE_BYTES };

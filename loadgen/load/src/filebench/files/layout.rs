@@ -37,7 +37,7 @@ pub(in crate::filebench) struct Layout {
 impl Layout {
     /// Draws the tree of a set.
     pub(in crate::filebench) fn draw(set: &FileSet, source: &Drand48) -> Self {
-        let mean_width = set.width.mean();
+        let mean_width = set.width.mean().trunc();
         let mean_depth = ((set.entries + set.leafdirs) as f64).ln() / mean_width.ln();
         let layout = Self {
             directories: Vec::new(),
@@ -141,7 +141,11 @@ impl Drawing<'_> {
         self.layout.directories.push(Directory { parent: parent.unwrap_or(0), serial });
         let deepest = match &self.depths {
             Some(depths) => depths.draw_whole(),
-            None => self.spread(self.layout.mean_depth) as u64,
+            // The depth of a width of 1 is infinite, and as an int of filebench on x86 the least of all: each directory below
+            // the top has files.
+            None => Some(self.spread(self.layout.mean_depth))
+                .filter(|depth| depth.is_finite())
+                .map_or(0, |depth| depth as u64),
         };
         let width = match &self.set.width {
             Amount::Fixed(width) => self.spread(*width as f64),

@@ -73,10 +73,9 @@ impl Resolver<'_> {
             let what = format!("the file set `{}` has {count} entries", set.name);
             self.mistake(position, what, format!("use at most {MOST_ENTRIES}"));
         }
-        // log(entries) / log(1) is undefined: the tree would never end. Without a width, log(0), it ends at once: filebench makes a
-        // directory for each file.
-        if set.width.mean() != 0.0 && set.width.mean() < 2.0 {
-            let what = format!("the file set `{}` has no directory width of 2 or more", set.name);
+        // Its mean is log(entries) / log(1).
+        if set.depth.is_some() && set.width.mean().trunc() == 1.0 {
+            let what = format!("the depth of the file set `{}` has no mean", set.name);
             self.mistake(position, what, "write dirwidth=20");
         }
         if set.readonly && set.writeonly {

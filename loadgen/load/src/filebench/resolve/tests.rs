@@ -135,8 +135,10 @@ fn semantic_mistakes_have_position_and_remedy() {
         (thread("flowop wakeup name=w,target=x"), "2:62", "no operation here is named `x`"),
         (thread("flowop hog name=h,value=many"), "2:59", "cannot be `many`"),
         (
-            "define fileset name=a,path=/tmp,entries=3,dirwidth=1".to_owned(),
-            "1:1",
+            "set $d=cvar(type=cvar-gamma,parameters=mean:3;gamma:1)\n\
+             define fileset name=a,path=/tmp,entries=3,dirwidth=1,dirdepthrv=$d"
+                .to_owned(),
+            "2:1",
             "write dirwidth=20",
         ),
         ("define fileset name=a,path=/tmp,dirwidth=3".to_owned(), "1:1", "no files"),

@@ -68,6 +68,17 @@ fn a_set_without_a_width_has_a_directory_for_each_file() {
     );
 }
 
+/// (int)(log(50) / log(1)) is -2147483648 on x86 (fileset.c, fileset_populate_subdir).
+#[test]
+fn a_set_of_width_one_ends_below_the_top() {
+    for entries in [1, 50] {
+        let layout = draw(entries, 1, 1.0);
+        assert_eq!(layout.files.len() as u64, entries);
+        let paths = layout.node_paths(&layout.files);
+        assert!((0..paths.len()).all(|at| paths.text(at).len() == 17), "{}", paths.text(0));
+    }
+}
+
 #[test]
 fn a_very_wide_set_has_all_its_files_in_one_directory() {
     let layout = draw(1000, 1_000_000, 1.0);
