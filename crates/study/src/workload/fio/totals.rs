@@ -54,11 +54,14 @@ pub fn parse_totals(text: &str) -> Result<Vec<Totals>, OutputError> {
     let document = document(text)
         .ok_or_else(|| error("it contains no JSON; create it with `--output-format=json`"))?;
     let document: Value = document.map_err(|why| OutputError(format!("its JSON {why}")))?;
-    let jobs = document.get("jobs").and_then(Value::as_array).filter(|jobs| !jobs.is_empty());
+    // `fio --client` writes the jobs of all hosts, and then their sum.
+    let jobs = document.get("jobs").or_else(|| document.get("client_stats"));
+    let jobs = jobs.and_then(Value::as_array).filter(|jobs| !jobs.is_empty());
     let jobs = jobs.ok_or_else(|| error("its JSON has no `jobs`, so it is not output of fio"))?;
     let mut totals: Vec<Totals> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
-    for job in jobs {
+    let is_sum = |job: &&Value| job.get("jobname").is_some_and(|name| name == "All clients");
+    for job in jobs.iter().filter(|job| !is_sum(job)) {
         let next = read_job(&document, job).map_err(OutputError)?;
         let index = *known.entry(next.name.clone()).or_insert(totals.len());
         match totals.get_mut(index) {
@@ -101,7 +104,9 @@ fn read_job(document: &Value, job: &Value) -> Result<Totals, String> {
         bytes: sum("io_bytes"),
         ios: sum("total_ios"),
         began_s: number(job, "job_start").map(|ms| ms / 1e3),
-        printed_s: number(document, "timestamp_ms").map(|ms| ms / 1e3),
+        printed_s: number(document, "timestamp_ms")
+            .map(|ms| ms / 1e3)
+            .or_else(|| number(document, "timestamp")),
         outstanding: outstanding(&directions),
         iodepth: options.number("iodepth").or(Some(1.0)).map(|depth| {
             depth * if merged { options.number("numjobs").unwrap_or(1.0) } else { 1.0 }
@@ -220,6 +225,14 @@ mod tests {
         assert!((a.outstanding.unwrap() - 8.0).abs() < 1e-9);
         assert!(b.failure.as_ref().unwrap().contains("No space left"));
         assert_eq!(a.disk, Some(("sda".to_owned(), 12.0)));
+    }
+
+    #[test]
+    fn the_jobs_of_clients_count_without_their_sum() {
+        let sum = "{\"jobname\":\"All clients\",\"error\":0,\"read\":{},\"write\":{}},";
+        let clients = RESULT.replace("\"jobs\":[", &format!("\"client_stats\":[{sum}"));
+        let clients = clients.replace("\"timestamp_ms\":1700000060000", "\"timestamp\":1700000060");
+        assert_eq!(parse_totals(&clients).unwrap(), parse_totals(RESULT).unwrap());
     }
 
     #[test]
