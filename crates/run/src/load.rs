@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use assay_judge::verdict::wording::count;
-use assay_study::workload::fio::with_includes;
+use assay_study::workload::fio::{with_includes, with_variables};
 use assay_study::{
     MOST_BYTES, Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
 };
@@ -200,9 +200,15 @@ fn job_files(
         let beside = |other: &str| {
             let at = path.with_file_name(other);
             let why = |error: assay_sys::files::Error| format!("{}: {}", at.display(), error.cause);
-            if other == name { Ok(text.to_owned()) } else { read_text(&at, MOST_TEXT).map_err(why) }
+            match other == name {
+                true => with_environment(&at, text),
+                false => with_environment(&at, &read_text(&at, MOST_TEXT).map_err(why)?),
+            }
         };
-        with_includes(&name, &beside).map(|text| (name.clone(), text)).map_err(Error::usage)
+        let text = with_includes(&name, &beside);
+        let hint = "correct the job file; `fio --parse-only` checks it";
+        text.map(|text| (name.clone(), text))
+            .map_err(|why| Error::usage(format!("{why}\n  hint: {hint}")))
     };
     let mut files = vec![all(first, text)?];
     for path in more.iter().map(Path::new) {
@@ -257,10 +263,17 @@ fn read_named_file(source: &Source, path: &str, read_text: Reader) -> Result<Str
         None => shipped_file(path),
         Some(folder) => {
             let path = folder.join(path);
-            read_text(&path, MOST_TEXT)
-                .map_err(|error| format!("{}: {}", path.display(), error.cause))
+            let text = read_text(&path, MOST_TEXT)
+                .map_err(|error| format!("{}: {}", path.display(), error.cause))?;
+            with_environment(&path, &text)
         }
     }
+}
+
+/// A job file, the only kind of file that studies name, with the variables that fio would replace.
+fn with_environment(path: &Path, text: &str) -> Result<String, String> {
+    let replaced = with_variables(text, &|name| std::env::var(name).ok());
+    replaced.map_err(|why| format!("{}: {why}", path.display()))
 }
 
 /// The absolute path of a study file's folder.

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::workload::fio::{Section, sections};
+use crate::workload::fio::{Section, sections, uses_disk};
 use assay_sys::units::{Bytes, format_duration, parse_duration};
 
 /// The longest window unless the command line says otherwise; a file may say hours.
@@ -33,17 +33,14 @@ pub fn job_file_study(
     weights: Option<&[u32]>,
 ) -> Result<String, String> {
     let read = |(file, text): &'_ (String, String)| {
-        sections(text).map_err(|error| {
-            format!("{file}: {error}\n  hint: correct the job file; `fio --parse-only` checks it")
-        })
+        sections(text).map_err(|error| format!("{file}: {error}"))
     };
     let all = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let mut groups: Vec<JobGroup<'_>> = Vec::new();
     for ((file, _), sections) in files.iter().zip(&all) {
         let whole = (files.len() > 1).then(|| file.strip_suffix(".fio").unwrap_or(file));
-        let before = groups.len();
         add_groups(&mut groups, file, whole, sections)?;
-        check_shares(file, sections, groups.len() - before)?;
+        check_shares(file, sections)?;
     }
     let all: Vec<&Section> = all.iter().flatten().collect();
     let file = &files.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>().join(", ");
@@ -95,7 +92,7 @@ fn add_group(study: &mut String, group: &JobGroup<'_>, weight: &str) {
 }
 
 /// Refuses what leaves nothing to promise: jobs without I/O, and jobs that fio couples.
-fn check_shares(file: &str, all: &[Section], groups: usize) -> Result<(), String> {
+fn check_shares(file: &str, all: &[Section]) -> Result<(), String> {
     let is_set =
         |section: &&Section, name| section.job.option(name).is_some_and(|value| value != "0");
     if let Some(section) = all.iter().find(|section| is_set(section, "create_only")) {
@@ -105,10 +102,18 @@ fn check_shares(file: &str, all: &[Section], groups: usize) -> Result<(), String
             section.job.name
         ));
     }
-    if let Some(section) = all.iter().find(|section| is_set(section, "flow")).filter(|_| groups > 1)
+    if let Some(section) = all.iter().find(|section| !uses_disk(&section.job)) {
+        return Err(format!(
+            "{file}: `ioengine={}` of `{}` has no I/O on a disk that weights could divide\n  hint: leave the section out",
+            section.job.option("ioengine").unwrap_or_default(),
+            section.job.name
+        ));
+    }
+    if let Some(section) =
+        all.iter().find(|section| is_set(section, "flow")).filter(|_| all.len() > 1)
     {
         return Err(format!(
-            "{file}: `flow` of `{}` couples jobs of one fio, and each group has a fio of its own\n  hint: remove `flow`; with it fio, \
+            "{file}: `flow` of `{}` couples jobs of one fio, and each job has a fio of its own\n  hint: remove `flow`; with it fio, \
              and not the weights, would divide the disk",
             section.job.name
         ));

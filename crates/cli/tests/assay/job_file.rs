@@ -28,6 +28,9 @@ cgroup_weight=100
 directory=/mnt/task2
 cgroup=task2
 cgroup_weight=800
+thread
+numjobs=2
+exec_prerun=true || false
 ";
 
 /// Asserts that the job files for fio have no group options and name no path of the user.
@@ -135,6 +138,22 @@ fn two_job_files_are_one_study() {
     let shipped = bench.assay(["check", "cpu-weight", slow]);
     shipped.assert_code(2);
     shipped.assert_says(&["cpu-weight is the whole study", "assay run a.fio b.fio"]);
+}
+
+#[test]
+fn variables_of_a_job_file_are_those_of_the_environment() {
+    let bench = Bench::aside();
+    let job_file = bench.write("mine.fio", &JOB_FILE.replace("size=8M", "size=${ASSAY_TEST_SIZE}"));
+    let mut check = bench.program();
+    check.args(["check".as_ref(), job_file.as_os_str()]);
+    let unset = bench.finish(check);
+    unset.assert_code(2);
+    unset.assert_says(&["mine.fio: line 8: the variable `ASSAY_TEST_SIZE` is not set"]);
+    let mut check = bench.program();
+    check.args(["check".as_ref(), job_file.as_os_str()]).env("ASSAY_TEST_SIZE", "3GiB");
+    let set = bench.finish(check);
+    // fio's GiB are 10^9 bytes, and four fifths of the disk have room for nine of them.
+    assert!(set.stdout.contains("needs 10752 MiB for images"), "{}", set.stdout);
 }
 
 #[test]

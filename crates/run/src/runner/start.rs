@@ -10,7 +10,7 @@ use assay_host::facts::{Available, HostFacts};
 use assay_host::scratch::ScratchDisk;
 use assay_study::plan::{GroupPlan, Part, StoragePlan, ToolPlan, Trial, WorkloadPlan};
 use assay_study::workload::Placeholders;
-use assay_study::workload::fio::{Target, barrier_command};
+use assay_study::workload::fio::{Target, wait_at};
 use assay_sys::files::{Caller, Dir};
 use assay_sys::kernel::privileges::User;
 use assay_sys::kernel::{Error, Root, signal};
@@ -94,13 +94,12 @@ impl Starter<'_> {
                     job.set_target(&relative_to_output(folder.path(), self.run, target));
                 }
                 if at_barrier {
-                    job.set("exec_prerun", barrier_command(&barrier));
+                    wait_at(&mut job, &barrier);
                 }
                 let written = folder.create(JOB)?.write_all(job.to_job_file().as_bytes());
                 written.map_err(|cause| Error::new("write", &folder.path().join(JOB), &cause))?;
                 let words = ["--output-format=json", "--eta=never", "--output=fio.json", JOB];
-                let jobs = job.option("numjobs").and_then(|text| text.parse().ok()).unwrap_or(1);
-                ("fio".to_owned(), words.map(str::to_owned).to_vec(), jobs)
+                ("fio".to_owned(), words.map(str::to_owned).to_vec(), job.processes() as usize)
             }
             ToolPlan::Invocation(call) => {
                 let placeholders = self.placeholders(group, target)?;

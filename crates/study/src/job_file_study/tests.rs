@@ -124,6 +124,9 @@ fn a_file_cannot_write_more_than_strings_into_the_study() {
     assert!(of_one("f", "[a]\n[a]\n", Some(&[1])).unwrap_err().contains("two sections"));
     let refused = |text: &str| of_one("f", text, Some(&[1, 3])).unwrap_err();
     assert!(refused("[a]\nflow=1\n[b]\nflow=8\n").contains("couples jobs of one fio"));
+    let in_one_group = "[a]\nflow=1\ncgroup=g\n[b]\ncgroup=g\n";
+    assert!(of_one("f", in_one_group, Some(&[1])).unwrap_err().contains("couples jobs of one fio"));
+    assert!(refused("[a]\nioengine=net\n[b]\nrw=read\n").contains("`ioengine=net` of `a`"));
     assert!(refused("[a]\ncreate_only=1\n[b]\nrw=read\n").contains("it does no I/O"));
     assert!(of_one("f", "[a]\nread_iolog=x\n", Some(&[1])).is_err());
     let torn = "[a]\ncgroup=g\ncgroup_weight=1\n[b]\ncgroup=g\ncgroup_weight=2\n";

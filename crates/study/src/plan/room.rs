@@ -109,20 +109,23 @@ fn is_unknown(workload: &WorkloadPlan, predictions: &Predictions) -> bool {
 fn files(workload: &WorkloadPlan, piece: Bytes, predictions: &Predictions) -> u64 {
     let one = |one: &WorkloadPlan| {
         let created = one.creates.map(Bytes::get);
-        let fio = || Some(needed_by_fio(one, piece)?.saturating_mul(copies(one)));
+        let fio = || {
+            // Without a size the files of all processes fill the piece.
+            let copies = one.job()?.amount(piece).map_or(1, |_| copies(one));
+            Some(needed_by_fio(one, piece)?.saturating_mul(copies))
+        };
         created.or_else(fio).or_else(|| predictions.files(one)).unwrap_or(0)
     };
     one(workload) + workload.prepare.iter().map(one).sum::<u64>()
 }
 
-/// How often fio runs a job, each time with files of its own; on a device they share one place.
+/// How often there are the files of a job; on a device its processes share one place.
 fn copies(workload: &WorkloadPlan) -> u64 {
     let part = workload.storage.as_ref().map(|storage| storage.part);
-    if matches!(part, Some(Part::Device | Part::Partition(_))) {
-        return 1;
+    match workload.job() {
+        Some(job) if !matches!(part, Some(Part::Device | Part::Partition(_))) => job.copies(),
+        _ => 1,
     }
-    let number = workload.job().and_then(|job| job.option("numjobs"));
-    number.and_then(|text| text.trim().parse().ok()).unwrap_or(1).max(1)
 }
 
 /// Bytes that a fio job uses of its piece of a disk.

@@ -12,7 +12,7 @@ use crate::reader::{At, Reader};
 use crate::section::Section;
 use crate::syntax::{After, Scalar, Tool, Workload};
 use crate::template::{Templated, identifiers};
-use crate::workload::fio::with_includes;
+use crate::workload::fio::{sections, with_includes};
 use crate::workload::{COMMAND, FIO, Metric, NAMES, PLACEHOLDERS, Source};
 use crate::{code, key};
 
@@ -228,23 +228,18 @@ fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
             reader.add(
                 Diagnostic::error(
                     code::JOB_FILE,
-                    format!("the job file `{path}` cannot be read: {reason}"),
+                    format!("the job file `{path}` cannot be used: {reason}"),
                 )
                 .at(at.span.clone(), "expected a path relative to the study file")
-                .hint("correct the path, or put the job file beside the study file"),
+                .hint("correct the job file, or its path beside the study file"),
             );
             return Tool::FioJobFile { path, text: String::new(), section: only };
         }
     };
-    let jobs: Vec<&str> = job_sections(&text).collect();
-    if jobs.is_empty() {
-        reader.add(
-            Diagnostic::error(code::JOB_FILE, format!("the job file `{path}` has no job"))
-                .at(at.span.clone(), "expected a file with a section such as `[task1]`")
-                .hint("add a section beside [global]; each section is one job"),
-        );
-    } else if let (Some(name), Some(at)) = (&only, section.get("section"))
-        && !jobs.contains(&name.as_str())
+    let jobs: Vec<String> =
+        sections(&text).into_iter().flatten().map(|section| section.job.name).collect();
+    if let (Some(name), Some(at)) = (&only, section.get("section"))
+        && !jobs.contains(name)
     {
         let message = format!("the job file `{path}` has no section `{name}`");
         let finding = Diagnostic::error(code::JOB_FILE, message);
@@ -252,14 +247,6 @@ fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
         reader.add(finding.hint(format!("write one of: {}", jobs.join(", "))));
     }
     Tool::FioJobFile { path, text, section: only }
-}
-
-/// The jobs of a job file: the names of its sections except [global].
-fn job_sections(text: &str) -> impl Iterator<Item = &str> {
-    text.lines()
-        .filter_map(|line| line.trim().strip_prefix('[')?.split_once(']'))
-        .map(|(name, _)| name.trim())
-        .filter(|name| *name != "global")
 }
 
 fn kind_of_registry(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Tool {

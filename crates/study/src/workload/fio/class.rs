@@ -27,6 +27,34 @@ pub fn io_class(job: &Job) -> IoClass {
     }
 }
 
+/// Engines whose I/O, if any, is not that of a disk (fio(1), ioengine).
+const NO_DISK: [&str; 18] = [
+    "cpuio",
+    "null",
+    "exec",
+    "net",
+    "netsplice",
+    "rdma",
+    "filecreate",
+    "filestat",
+    "filedelete",
+    "rados",
+    "rbd",
+    "gfapi",
+    "gfapi_async",
+    "http",
+    "nbd",
+    "nfs",
+    "libhdfs",
+    "libiscsi",
+];
+
+/// Whether its I/O is that of a disk.
+#[must_use]
+pub fn uses_disk(job: &Job) -> bool {
+    !job.option("ioengine").is_some_and(|engine| NO_DISK.contains(&engine))
+}
+
 /// Options with which each completed request is followed by the next one at once (fio(1)): others may limit the rate, let
 /// the job pause, or let it wait for several completions.
 const CLOSED_LOOP: [&str; 21] = [

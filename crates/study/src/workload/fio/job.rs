@@ -27,6 +27,9 @@ pub enum Target {
 const TARGET_OPTIONS: [&str; 6] =
     ["filename", "directory", "opendir", "offset", "fileoffset", "offset_increment"];
 
+/// Files of this multiple suit direct I/O.
+const BLOCK: u64 = 4096;
+
 /// A job's name and options, in order. Later options override earlier ones, as in fio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
@@ -41,7 +44,7 @@ impl Job {
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
         let entry = self.options.iter().rev().find(|(option, _)| option == name)?;
-        Some(entry.1.as_deref().unwrap_or("1"))
+        Some(entry.1.as_deref().unwrap_or("1").trim())
     }
 
     /// Sets an option, replacing earlier values.
@@ -57,13 +60,33 @@ impl Job {
         self.options.len() < before
     }
 
-    /// How much it reads and writes in all: its `size`, or else `filesize` for each of `nrfiles`, of a range the most.
+    /// How much its files have in all: the `filesize` of each, of a range the most, or else its `size`.
     #[must_use]
     pub fn amount(&self, whole: Bytes) -> Option<Bytes> {
         let of = |name| parse_size(self.option(name)?.rsplit('-').next()?, whole);
-        let files = self.option("nrfiles").and_then(|text| text.trim().parse().ok()).unwrap_or(1);
+        let number = || self.option("nrfiles").and_then(|text| text.parse().ok()).unwrap_or(1);
+        let files =
+            Some(self.names().count() as u64).filter(|files| *files > 0).unwrap_or_else(number);
         let all = |one: Bytes| Bytes::new(one.get().saturating_mul(files));
-        of("size").or_else(|| of("filesize").map(all))
+        of("filesize").map(all).or_else(|| of("size")).filter(|amount| amount.get() > 0)
+    }
+
+    /// How many processes or threads fio makes of it.
+    #[must_use]
+    pub fn processes(&self) -> u64 {
+        self.option("numjobs").and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
+    }
+
+    /// How often there are its files: all its processes share those that it names.
+    #[must_use]
+    pub fn copies(&self) -> u64 {
+        if self.names().next().is_some() { 1 } else { self.processes() }
+    }
+
+    /// The files that it names, each as written.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let written = self.options.iter().filter(|(option, _)| option == "filename");
+        written.filter_map(|(_, value)| value.as_deref()).flat_map(split)
     }
 
     /// Replaces a `size` that is a fraction of the disk (`1/4`, an extension of Assay) by bytes, if
@@ -82,25 +105,33 @@ impl Job {
         TARGET_OPTIONS.iter().filter_map(value).collect()
     }
 
-    /// Directs the job's I/O to `target`. A missing size becomes the whole part of the group, a
-    /// percentage is relative to that part, and a size in bytes is kept.
+    /// Directs the job's I/O to `target`. Without a size all its files become the whole part of the group, a
+    /// percentage is relative to that part, and a size in bytes is kept. Named files keep their names.
     pub fn set_target(&mut self, target: &Target) {
+        let (Target::Device { size: whole, .. } | Target::Directory { size: whole, .. }) = target;
+        let copies = if matches!(target, Target::Directory { .. }) { self.copies() } else { 1 };
+        let size = self.amount(*whole).unwrap_or(Bytes::new(whole.get() / copies / BLOCK * BLOCK));
+        let names: Vec<String> = self.names().collect();
         for option in TARGET_OPTIONS {
             self.remove(option);
         }
-        let whole = match target {
-            Target::Device { path, offset, size } => {
+        match target {
+            Target::Device { path, offset, .. } => {
                 self.set("filename", escape(path));
                 self.set("offset", offset.get().to_string());
-                size
+                // Of a device it would count from the beginning, and not from the offset.
+                self.remove("filesize");
             }
-            Target::Directory { path, size } => {
+            Target::Directory { path, .. } => {
                 self.set("directory", escape(path));
-                size
+                if !names.is_empty() {
+                    self.set("filename", without_folders(&names).join(":"));
+                }
             }
-        };
-        let size = self.amount(*whole).unwrap_or(*whole);
-        self.set("size", size.get().to_string());
+        }
+        if self.option("filesize").is_none() {
+            self.set("size", size.get().to_string());
+        }
     }
 
     /// The text of a job file with this job only.
@@ -136,6 +167,35 @@ pub fn parse_size(text: &str, whole: Bytes) -> Option<Bytes> {
     }
     // Units of one letter are written in both cases.
     text.parse().or_else(|_| text.to_ascii_lowercase().parse()).ok()
+}
+
+/// The names in a value of `filename`.
+fn split(value: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    for (index, c) in value.trim().char_indices() {
+        match (c, names.last_mut()) {
+            (':', _) if !value.trim()[..index].ends_with('\\') => names.push(String::new()),
+            (c, Some(name)) => name.push(c),
+            (_, None) => {}
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// The last part of each path, or the whole path if another one ends in the same.
+fn without_folders(names: &[String]) -> Vec<String> {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let own = |name: &String| {
+        let own = last(name);
+        let is_taken = names.iter().any(|other| other != name && last(other) == own);
+        if is_taken || ["", ".", ".."].contains(&own.as_str()) {
+            name.replace('/', "-")
+        } else {
+            own
+        }
+    };
+    names.iter().map(own).collect()
 }
 
 /// fio splits `filename` and `directory` at `:` unless it is escaped.
@@ -196,19 +256,64 @@ mod tests {
         assert_eq!(job.targets(), ["directory=/own"]);
     }
 
+    fn with(options: &[(&str, &str)]) -> Job {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
+        Job { name: "a".to_owned(), options: options.iter().map(owned).collect() }
+    }
+
     /// As fio 3.33 with `numjobs=2`, which makes two files of 1 MiB.
     #[test]
     fn without_a_size_that_of_each_file_counts() {
-        let amount = |options: &[(&str, &str)]| {
-            let owned =
-                |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
-            let job = Job { name: "a".to_owned(), options: options.iter().map(owned).collect() };
-            job.amount(Bytes::mebi(100)).map(Bytes::get)
-        };
+        let amount =
+            |options: &[(&str, &str)]| with(options).amount(Bytes::mebi(100)).map(Bytes::get);
         assert_eq!(amount(&[("filesize", "1M")]), Some(1 << 20));
         assert_eq!(amount(&[("filesize", "4k-1m"), ("nrfiles", "3")]), Some(3 << 20));
-        assert_eq!(amount(&[("filesize", "1M"), ("size", "50%")]), Some(50 << 20));
-        assert_eq!(amount(&[("nrfiles", "3")]), None);
+        assert_eq!(amount(&[("filesize", "1M"), ("size", "50%")]), Some(1 << 20));
+        assert_eq!(
+            amount(&[("filesize", "1M"), ("filename", "a:b\\:c"), ("nrfiles", "7")]),
+            Some(2 << 20)
+        );
+        assert_eq!([amount(&[("nrfiles", "3")]), amount(&[("size", "0")])], [None; 2]);
+    }
+
+    /// All processes of a job use the same named files, and files of their own otherwise (`add_job` in fio 3.33).
+    #[test]
+    fn named_files_keep_their_names_below_the_directory() {
+        let of = |names: &str| {
+            let mut job = with(&[("filename", names), ("size", "4k")]);
+            job.set_target(&Target::Directory { path: "/own".to_owned(), size: Bytes::mebi(1) });
+            job.option("filename").map(str::to_owned)
+        };
+        assert_eq!(of("/mnt/x").as_deref(), Some("x"));
+        assert_eq!(of("/a/x:/b/x:y\\:z").as_deref(), Some("-a-x:-b-x:y\\:z"));
+        assert_eq!(of("../..").as_deref(), Some("..-.."));
+        assert_eq!(of(":"), None);
+    }
+
+    #[test]
+    fn without_a_size_the_files_of_all_processes_fill_the_part() {
+        let of = |options: &[(&str, &str)]| {
+            let mut job = with(options);
+            job.set_target(&Target::Directory { path: "/own".to_owned(), size: Bytes::mebi(3) });
+            job.option("size").map(str::to_owned)
+        };
+        assert_eq!(of(&[("numjobs", "2")]).as_deref(), Some("1572864"));
+        assert_eq!(of(&[("numjobs", "2"), ("filename", "x")]).as_deref(), Some("3145728"));
+    }
+
+    /// fio takes `filesize` of a device from its beginning: with an offset the region was smaller, or refused.
+    #[test]
+    fn the_size_of_files_stays_in_a_directory_and_is_the_size_on_a_device() {
+        let mut job = with(&[("filesize", "1M"), ("size", "50%")]);
+        let (path, size) = ("/own".to_owned(), Bytes::mebi(8));
+        let mut on_device = job.clone();
+        job.set_target(&Target::Directory { path: path.clone(), size });
+        assert_eq!((job.option("filesize"), job.option("size")), (Some("1M"), Some("50%")));
+        on_device.set_target(&Target::Device { path, offset: Bytes::mebi(8), size });
+        assert_eq!(
+            (on_device.option("filesize"), on_device.option("size")),
+            (None, Some("1048576"))
+        );
     }
 
     #[test]

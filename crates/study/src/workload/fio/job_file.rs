@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::class::uses_disk;
 use super::job::Job;
 
 /// A section of a job file with the options of the `[global]` sections above it.
@@ -38,37 +39,50 @@ impl fmt::Display for JobFileError {
 
 impl std::error::Error for JobFileError {}
 
-/// Options about the group of a job rather than its I/O, and those that refer to other sections.
-const GROUP_OPTIONS: [&str; 5] =
-    ["cgroup", "cgroup_weight", "cgroup_nodelete", "wait_for", "stonewall"];
+/// Options about the group of a job, about other jobs or about the report, rather than its I/O.
+const GROUP_OPTIONS: [&str; 8] = [
+    "cgroup",
+    "cgroup_weight",
+    "cgroup_nodelete",
+    "wait_for",
+    "stonewall",
+    "startdelay",
+    "ioscheduler",
+    "unified_rw_reporting",
+];
 
-/// The sections of a job file in order. A `[global]` section applies to all sections after it
-/// (fio(1), "Job file format").
+/// Options whose numbers are read here, since room on a disk and the jobs at the start barrier follow from them.
+const NUMBERS: [&str; 4] = ["size", "filesize", "nrfiles", "numjobs"];
+
+/// Other names of options that are read here (options.c of fio 3.33).
+const ALIASES: [(&str, &str); 3] =
+    [("nr_files", "nrfiles"), ("timeout", "runtime"), ("wait_for_previous", "stonewall")];
+
+/// The sections of a job file in order. A section whose name begins with `global` applies to all sections after it
+/// (`__parse_jobs_ini` in init.c of fio 3.33).
 pub fn sections(text: &str) -> Result<Vec<Section>, JobFileError> {
     let mut global: Vec<(String, Option<String>)> = Vec::new();
     let mut jobs: Vec<Job> = Vec::new();
     let mut in_global = false;
     for (index, line) in text.lines().enumerate() {
         let error_at = |message: String| JobFileError { line: index + 1, message };
-        let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', ';']) {
+        let line = without_comment(line);
+        if line.is_empty() {
             continue;
         }
         if let Some(rest) = line.strip_prefix('[') {
-            let name = rest.split(']').next().filter(|_| rest.contains(']'));
-            let name = name.ok_or_else(|| error_at(format!("`{line}` has no closing `]`")))?.trim();
-            in_global = name == "global";
+            let name = rest.strip_suffix(']');
+            let name = name.ok_or_else(|| error_at(format!("`{line}` has no closing `]`")))?;
+            in_global = name.starts_with("global");
             if !in_global {
                 jobs.push(Job { name: name.to_owned(), options: global.clone() });
             }
             continue;
         }
-        let option = parse_option(line);
-        if option.0 == "read_iolog" {
-            let message = "`read_iolog` is not supported: the log names disks of its own";
-            return Err(error_at(message.to_owned()));
-        }
+        let option = parse_option(line).map_err(error_at)?;
         match (in_global, jobs.last_mut()) {
+            // fio takes them back for each job (`get_new_job` in init.c of fio 3.33).
+            (true, _) if ["uid", "gid"].contains(&option.0.as_str()) => {}
             (true, _) => global.push(option),
             (false, Some(job)) => job.options.push(option),
             (false, None) => return Err(error_at(format!("`{line}` is before any section"))),
@@ -87,59 +101,161 @@ const MOST_NESTED: usize = 16;
 const MOST_TEXT: usize = 4 << 20;
 
 /// The text of a job file with each `include FILE` replaced by that file, which is looked for beside the one that includes it (fio(1), "Job
-/// file format").
+/// file format"), and each `${NAME}` by `variable`.
 ///
 /// # Errors
-/// A file cannot be read, with the file that includes it and its line; they nest too deep, or are too long.
+/// A file cannot be read, with the file that includes it and its line; they nest too deep, or are too long; a mistake of
+/// [`sections`], with its file and line.
 pub fn with_includes(
     path: &str,
     load: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<String, String> {
-    let mut text = String::new();
-    add(path, load, 0, &mut text)?;
-    Ok(text)
-}
-
-fn add(
-    path: &str,
-    load: &dyn Fn(&str) -> Result<String, String>,
-    depth: usize,
-    text: &mut String,
-) -> Result<(), String> {
-    let own = load(path)?;
-    if text.len() + own.len() > MOST_TEXT {
-        return Err(format!("with what it includes it has more than {} MiB", MOST_TEXT >> 20));
-    }
-    for (index, line) in own.lines().enumerate() {
-        let Some(name) = line.trim().strip_prefix("include ").map(str::trim) else {
-            text.push_str(line);
-            text.push('\n');
-            continue;
-        };
-        if depth == MOST_NESTED {
-            return Err(format!("files include each other more than {MOST_NESTED} levels deep"));
+    let mut all = Included::default();
+    all.add(path, load, 0)?;
+    match sections(&all.text) {
+        Ok(_) => Ok(all.text),
+        Err(JobFileError { line, message }) => {
+            let (file, line) = all
+                .origins
+                .get(line - 1)
+                .map_or((path, line), |(file, line)| (file.as_str(), *line));
+            Err(format!("{file}: line {line}: {message}"))
         }
-        let beside = match path.rsplit_once('/') {
-            Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
-            _ => name.to_owned(),
-        };
-        add(&beside, load, depth + 1, text)
-            .map_err(|why| format!("{path}: line {}: {why}", index + 1))?;
     }
-    Ok(())
 }
 
-/// Parses an option. fio ends a value at ` ;` or ` #`, which begin a comment.
-fn parse_option(line: &str) -> (String, Option<String>) {
-    let line = [" ;", " #"]
-        .iter()
-        .filter_map(|mark| line.find(mark))
-        .min()
-        .map_or(line, |end| &line[..end]);
-    match line.split_once('=') {
-        Some((name, value)) => (name.trim().to_owned(), Some(value.trim().to_owned())),
-        None => (line.trim().to_owned(), None),
+/// The text so far, with the file and the line of each of its lines.
+#[derive(Default)]
+struct Included {
+    text: String,
+    origins: Vec<(String, usize)>,
+}
+
+impl Included {
+    fn add(
+        &mut self,
+        path: &str,
+        load: &dyn Fn(&str) -> Result<String, String>,
+        depth: usize,
+    ) -> Result<(), String> {
+        let own = load(path)?;
+        if self.text.len() + own.len() > MOST_TEXT {
+            return Err(format!("with what it includes it has more than {} MiB", MOST_TEXT >> 20));
+        }
+        for (index, line) in own.lines().enumerate() {
+            let at = |why: String| format!("{path}: line {}: {why}", index + 1);
+            let read = without_comment(line);
+            if depth > 0 && read.starts_with('[') {
+                return Err(at("an included file has no sections".to_owned()));
+            }
+            let Some(name) =
+                read.strip_prefix("include").filter(|name| name.starts_with([' ', '\t']))
+            else {
+                self.text.push_str(line);
+                self.text.push('\n');
+                self.origins.push((path.to_owned(), index + 1));
+                continue;
+            };
+            if depth == MOST_NESTED {
+                return Err(format!(
+                    "files include each other more than {MOST_NESTED} levels deep"
+                ));
+            }
+            let name = name.trim();
+            let beside = match path.rsplit_once('/') {
+                Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
+                _ => name.to_owned(),
+            };
+            self.add(&beside, load, depth + 1).map_err(at)?;
+        }
+        Ok(())
     }
+}
+
+/// The text of a job file with each `${NAME}` replaced, as fio replaces it by its environment.
+///
+/// # Errors
+/// The line of a variable that is not set, for which fio takes an empty text.
+pub fn with_variables(
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    let mut replaced = String::new();
+    for (index, line) in text.lines().enumerate() {
+        let has_variable = without_comment(line).contains("${");
+        let mut rest = if has_variable { without_comment(line) } else { line };
+        while has_variable
+            && let Some((before, from)) = rest.split_once("${")
+            && let Some((name, after)) = from.split_once('}')
+        {
+            let refused = |why: &str| format!("line {}: the variable `{name}` {why}", index + 1);
+            let value =
+                variable(name).ok_or_else(|| refused("is not set; set it in the environment"))?;
+            if value.contains(['\n', ';', '#']) {
+                return Err(refused("has a comment or several lines"));
+            }
+            replaced.push_str(before);
+            replaced.push_str(&value);
+            rest = after;
+        }
+        replaced.push_str(rest);
+        replaced.push('\n');
+    }
+    Ok(replaced)
+}
+
+/// A line as fio reads it: `;` and `#` begin a comment wherever they are.
+fn without_comment(line: &str) -> &str {
+    line.split([';', '#']).next().unwrap_or_default().trim()
+}
+
+/// Parses an option. Blanks before a value stay, since they count for fio: ` 4k` is 4.
+fn parse_option(line: &str) -> Result<(String, Option<String>), String> {
+    let (name, value) = match line.split_once('=') {
+        Some((name, value)) => (name.trim(), Some(value.to_owned())),
+        None => (line, None),
+    };
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
+    if name == "read_iolog" {
+        return Err("`read_iolog` is not supported: the log names disks of its own".to_owned());
+    }
+    if let Some(text) = value.as_ref().filter(|_| NUMBERS.contains(&name))
+        && in_bytes(name, text, KILO).is_none()
+    {
+        return Err(format!("`{line}`: write a whole number with a unit, such as 4G"));
+    }
+    Ok((name.to_owned(), value))
+}
+
+/// `kb_base`, unless it is 1000.
+const KILO: u64 = 1024;
+
+/// An amount of data without its unit, or a range of `filesize`; a percentage stays. fio reads powers of `kilo` unless
+/// the unit ends in `ib`, which means those of the other base (`__get_mult_bytes` in parse.c of fio 3.33).
+fn in_bytes(name: &str, text: &str, kilo: u64) -> Option<String> {
+    if let Some(percent) = text.strip_suffix('%').filter(|_| name == "size") {
+        return percent.parse::<u64>().is_ok().then(|| text.to_owned());
+    }
+    if let Some((low, high)) = text.split_once(['-', ':']).filter(|_| name == "filesize") {
+        return Some(format!("{}-{}", in_bytes("", low, kilo)?, in_bytes("", high, kilo)?));
+    }
+    let digits = text.trim_start();
+    let unit = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number: u64 = digits[..digits.len() - unit.len()].parse().ok()?;
+    if digits != text && !unit.is_empty() {
+        return None;
+    }
+    let unit = unit.to_ascii_lowercase();
+    let power = match unit.chars().next() {
+        None => 0,
+        Some(first) => u32::try_from("bkmgtp".find(first)?).ok()?,
+    };
+    let other = if kilo == KILO { 1000 } else { KILO };
+    let base: u64 =
+        if unit.get(1..).is_some_and(|end| end.starts_with("ib")) { other } else { kilo };
+    let bytes = base.pow(power).checked_mul(number)?;
+    // The most that amounts of data have here.
+    (bytes <= 1 << 53).then(|| bytes.to_string())
 }
 
 fn take_over(mut job: Job) -> Section {
@@ -152,6 +268,19 @@ fn take_over(mut job: Job) -> Section {
             job.remove(option);
             taken_over.push(format!("{option}={value}"));
         }
+    }
+    let kilo = if job.option("kb_base") == Some("1000") { 1000 } else { KILO };
+    for (name, value) in &mut job.options {
+        if let Some(text) = value.as_mut().filter(|_| NUMBERS.contains(&name.as_str())) {
+            *text = in_bytes(name, text, kilo).unwrap_or_default();
+        }
+    }
+    match job.option("size") {
+        Some(size) if size.ends_with('%') => taken_over.push(format!("size={size}")),
+        None if job.option("filesize").is_none() && uses_disk(&job) => {
+            taken_over.push("no size".to_owned());
+        }
+        _ => {}
     }
     Section { job, cgroup, cgroup_weight, taken_over }
 }
@@ -188,7 +317,10 @@ cgroup_weight=200
         assert_eq!(second.job.option("time_based"), Some("1"));
         assert_eq!(second.cgroup.as_deref(), Some("task2"));
         assert_eq!(second.cgroup_weight.as_deref(), Some("200"));
-        assert_eq!(second.taken_over, ["cgroup=task2", "cgroup_weight=200", "cgroup_nodelete=1"]);
+        assert_eq!(
+            second.taken_over,
+            ["cgroup=task2", "cgroup_weight=200", "cgroup_nodelete=1", "no size"]
+        );
         assert!(!second.job.to_job_file().contains("cgroup"));
     }
 
@@ -215,7 +347,84 @@ cgroup_weight=200
         assert_eq!(sections("bs=4k\n").unwrap_err().line, 1);
         assert_eq!(sections("[a]\nrw=read\n[b\n").unwrap_err().line, 3);
         assert!(sections("[global]\nbs=4k\n").unwrap_err().message.contains("no section"));
+        let included = |text: &str| {
+            let load = |path: &str| {
+                Ok(if path == "a.fio" { "# a\n[a]\ninclude b\n" } else { text }.to_owned())
+            };
+            with_includes("a.fio", &load).unwrap_err()
+        };
+        assert!(
+            included("bs=4k\nsize=x\n").starts_with("b: line 2: `size=x`: write a whole number")
+        );
+        assert_eq!(included("[b]\n"), "a.fio: line 3: b: line 1: an included file has no sections");
         let log = sections("[a]\nread_iolog=/dev/log\n").unwrap_err();
         assert!(log.line == 2 && log.message.contains("read_iolog"));
+    }
+
+    fn only(text: &str) -> Section {
+        sections(text).unwrap().pop().unwrap()
+    }
+
+    /// Written by `__parse_jobs_ini` and `strip_blank_end` in fio 3.33.
+    #[test]
+    fn comments_names_and_blanks_are_those_of_fio() {
+        let one =
+            only("[global-defaults] ; all\nuid=1\nbs=8k;8\n[a b]#c\nrw= read # x\nnr_files = 3\n");
+        assert_eq!(one.job.name, "a b");
+        assert_eq!((one.job.option("bs"), one.job.option("rw")), (Some("8k"), Some("read")));
+        assert_eq!(one.job.to_job_file(), "[a b]\nbs=8k\nrw= read\nnrfiles=3\n");
+    }
+
+    /// fio 3.33 with `size=1GiB` and the null engine writes 10^9 bytes.
+    #[test]
+    fn units_are_those_of_fio_and_not_those_of_the_standard() {
+        let size = |text: &str| {
+            let sections = sections(&format!("[a]\nsize={text}\n"));
+            sections.ok().map(|all| all[0].job.option("size").unwrap().to_owned())
+        };
+        for (text, bytes) in [
+            ("4096", "4096"),
+            ("1GiB", "1000000000"),
+            ("1GB", "1073741824"),
+            ("2Gi", "2147483648"),
+            ("1g", "1073741824"),
+            ("512b", "512"),
+            ("30%", "30%"),
+        ] {
+            assert_eq!(size(text).as_deref(), Some(bytes), "{text}");
+        }
+        for text in
+            ["", " 1G", "1.5G", "8*1024", "10*$mb_memory", "${SIZE}", "x%", "64P", "(2*3)", "3z"]
+        {
+            assert_eq!(size(text), None, "{text}");
+        }
+        let true_units = only("[a]\nkb_base=1000\nsize=1GB\nfilesize=1KiB-2k\n").job;
+        assert_eq!(true_units.option("size"), Some("1000000000"));
+        assert_eq!(true_units.option("filesize"), Some("1024-2000"));
+    }
+
+    #[test]
+    fn what_concerns_other_jobs_or_the_disk_is_taken_over() {
+        let one = only("[a]\nstartdelay=5\nwait_for_previous\nioscheduler=none\nsize=1%\n");
+        assert_eq!(one.taken_over, ["stonewall=1", "startdelay=5", "ioscheduler=none", "size=1%"]);
+        assert_eq!(only("[a]\nbs=4k\n").taken_over, ["no size"]);
+        assert!(only("[a]\nioengine=cpuio\n[b]\nfilesize=1k\n").taken_over.is_empty());
+    }
+
+    #[test]
+    fn variables_are_replaced_outside_of_comments() {
+        let variable = |name: &str| match name {
+            "SIZE" => Some("64m".to_owned()),
+            "BAD" => Some("1\nrw=write".to_owned()),
+            _ => None,
+        };
+        let text = with_variables("[a] # ${NONE}\nsize=${SIZE};${NONE}\nbs=$pagesize\n", &variable);
+        assert_eq!(text.unwrap(), "[a] # ${NONE}\nsize=64m\nbs=$pagesize\n");
+        for (name, why) in
+            [("BAD", "has a comment or several lines"), ("NONE", "is not set; set it")]
+        {
+            let said = with_variables(&format!("[a]\nsize=${{{name}}}\n"), &variable).unwrap_err();
+            assert!(said.starts_with(&format!("line 2: the variable `{name}` {why}")), "{said}");
+        }
     }
 }

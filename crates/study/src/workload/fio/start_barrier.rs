@@ -9,14 +9,19 @@
 //! Other processes may write into the FIFO too. Each report therefore begins with a word or a blank
 //! and is written at once: text before it on the same line does not corrupt it.
 
+use super::job::Job;
+
 /// Name of the FIFO in the directory in which fio runs.
 pub const BARRIER_FILE: &str = "barrier";
 
-/// The value of `exec_prerun`. fio passes it to `sh -c`, whose parent is the job's process, with a
-/// redirection appended; a `;` would begin a comment in a job file, hence `&&`.
-#[must_use]
-pub fn barrier_command(fifo: &str) -> String {
-    format!("echo at $PPID >>{fifo} && kill -STOP $PPID")
+/// Lets each process of a job wait at the barrier, after its own `exec_prerun`. fio passes that to `sh -c`, whose parent is
+/// the job's process, with a redirection appended; a `;` would begin a comment in a job file, hence `&&`. The threads of
+/// a job have one process, which the first of them would stop for all: their shells stop instead.
+pub fn wait_at(job: &mut Job, fifo: &str) {
+    let threads = job.option("thread").is_some_and(|value| value != "0");
+    let id = if threads { "$$" } else { "$PPID" };
+    let own = job.option("exec_prerun").map(|own| format!("({own}) && ")).unwrap_or_default();
+    job.set("exec_prerun", format!("{own}echo at {id} >>{fifo} && kill -STOP {id}"));
 }
 
 /// The process id in one line of the FIFO: its last word.
@@ -28,6 +33,21 @@ pub fn parse_barrier_line(line: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_thread_waits_in_a_shell_of_its_own_after_the_program_of_the_user() {
+        let command = |options: &[(&str, &str)]| {
+            let owned =
+                |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
+            let mut job =
+                Job { name: "a".to_owned(), options: options.iter().map(owned).collect() };
+            wait_at(&mut job, "b");
+            job.option("exec_prerun").unwrap().to_owned()
+        };
+        assert_eq!(command(&[("thread", "0")]), "echo at $PPID >>b && kill -STOP $PPID");
+        let both = command(&[("thread", "1"), ("exec_prerun", "sync || true")]);
+        assert_eq!(both, "(sync || true) && echo at $$ >>b && kill -STOP $$");
+    }
 
     #[test]
     fn text_before_a_report_does_not_corrupt_it() {
