@@ -9,6 +9,7 @@ use crate::workload::{
 use crate::{Bindings, Scalar, Study, Templated, Tool, fill};
 use assay_host::facts::HostFacts;
 use assay_record::run_folder::IoClass;
+use assay_sys::units::Bytes;
 
 use crate::plan::program::{ASSAY_LOAD, path_of};
 use crate::plan::refusal::Refusal;
@@ -97,7 +98,7 @@ impl WorkloadPlanner<'_> {
         let mut job = Job { name: name.to_owned(), options: Vec::new() };
         for (option, value) in args {
             let value = value.resolve(self.factors).map_err(unresolved)?;
-            job.options.push((option.clone(), Some(fio_text(&value))));
+            job.options.push((option.clone(), Some(fio_text(option, &value))));
         }
         let outlasts = run.filter(|_| !has_end(&job));
         if let Some(run) = outlasts {
@@ -164,10 +165,18 @@ fn unresolved(why: String) -> Refusal {
     Refusal::new(why, "`assay check` shows the location")
 }
 
-/// The value as text of fio, which has no booleans: `true` is 1.
-fn fio_text(value: &Scalar) -> String {
+/// The value as text of fio, which has no booleans: `true` is 1. Its `KiB` are 1000 bytes, and it ignores a unit after a
+/// blank, so amounts in the units of a study become bytes.
+fn fio_text(option: &str, value: &Scalar) -> String {
+    let in_bytes = |text: &str| match text.parse::<Bytes>() {
+        Ok(bytes) if text.ends_with('B') || text.contains(' ') => bytes.get().to_string(),
+        _ => text.to_owned(),
+    };
     match value {
         Scalar::Boolean(value) => u8::from(*value).to_string(),
+        Scalar::Text(text) if ["bs", "blocksize", "io_size", "filesize"].contains(&option) => {
+            text.split(',').map(in_bytes).collect::<Vec<_>>().join(",")
+        }
         other => other.to_string(),
     }
 }

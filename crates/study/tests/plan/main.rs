@@ -67,6 +67,21 @@ fn groups_are_made_before_knobs_and_knobs_before_workloads() {
     assert!(changes[0].inverse.starts_with("restore queue settings"));
 }
 
+/// fio 3.33 reads `bs=4 KiB` as 4 bytes, and `bs=4KiB` as 4000.
+#[test]
+fn amounts_of_fio_have_the_units_of_a_study() {
+    let mut study = study("io-weight");
+    for workload in study.workloads.values_mut() {
+        let assay_study::Tool::Fio { args } = &mut workload.tool else { continue };
+        let value = |text: &str| Templated::Value(Scalar::Text(text.to_owned()));
+        args.retain(|(option, _)| option != "bs");
+        args.push(("bs".to_owned(), value("4 KiB,8KiB,2k")));
+    }
+    let plan = plan(&study, &host(false), 1);
+    let job = plan.trials[0].groups[0].workloads[0].job();
+    assert_eq!(job.unwrap().option("bs"), Some("4096,8192,2k"));
+}
+
 #[test]
 fn each_section_of_a_job_file_goes_to_its_group_and_partition() {
     let plan = plan(&study("io-weight-job"), &host(false), 1);
