@@ -219,6 +219,9 @@ fn parse_option(line: &str) -> Result<(String, Option<String>), String> {
     if name == "read_iolog" {
         return Err("`read_iolog` is not supported: the log names disks of its own".to_owned());
     }
+    if value.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(format!("`{line}` has no value"));
+    }
     if let Some(text) = value.as_ref().filter(|_| NUMBERS.contains(&name))
         && in_bytes(name, text, KILO).is_none()
     {
@@ -357,6 +360,7 @@ cgroup_weight=200
             included("bs=4k\nsize=x\n").starts_with("b: line 2: `size=x`: write a whole number")
         );
         assert_eq!(included("[b]\n"), "a.fio: line 3: b: line 1: an included file has no sections");
+        assert_eq!(sections("[a]\nfilename=\n").unwrap_err().message, "`filename=` has no value");
         let log = sections("[a]\nread_iolog=/dev/log\n").unwrap_err();
         assert!(log.line == 2 && log.message.contains("read_iolog"));
     }
