@@ -60,6 +60,9 @@ pub struct Answer {
     /// parts: the thread waited for its own CPU meanwhile.
     #[serde(default)]
     pub idle_elsewhere_ns: u64,
+    /// Processes that did not run, since they were frozen at the start or the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<Frozen>,
     /// The parts on each CPU.
     pub cpus: Vec<CpuPart>,
     /// Lengths of single waits.
@@ -70,6 +73,17 @@ pub struct Answer {
     pub events: Events,
     /// What the measurement itself took.
     pub cost: Cost,
+}
+
+/// Processes that a freezer kept from running: they wait for no CPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frozen {
+    /// The file that froze them, or most of them: `cgroup.freeze`, on v1 `freezer.state`, of their group or one above.
+    pub file: String,
+    /// How many.
+    pub processes: usize,
+    /// Of how many in all.
+    pub of: usize,
 }
 
 /// Whether an answer can be relied on.
@@ -176,6 +190,7 @@ impl Answer {
             difference_percent: share.map(|share| share * 100.0),
             parts: parts(&all, names),
             idle_elsewhere_ns: sum(|cpu| cpu.idle_elsewhere),
+            frozen: None,
             cpus: counted.cpus.iter().map(|(number, cpu)| cpu_part(*number, cpu, names)).collect(),
             waits: Waits::new(counted),
             longest: LongestWait::all(counted, names),

@@ -1,9 +1,11 @@
 //! `assay blame`: watches what waits for a CPU until the time is up.
 
 mod command;
+mod dirty;
 mod disks;
 mod effect;
 mod experiment;
+mod frozen;
 mod lever;
 mod members;
 mod naming;
@@ -24,6 +26,8 @@ use assay_sys::kernel::{Error as KernelError, Root, signal};
 
 use crate::watch::waits::{CpuHierarchy, WaitWatch, WatchError};
 use crate::{Answer, DiskAnswer};
+use disks::DiskWatch;
+use lever::Place;
 use naming::{NamedBy, find, owner_of};
 
 pub use command::{BlamedCommand, CommandOptions, watch_command};
@@ -50,6 +54,17 @@ pub enum BlameTarget {
     Pod(String),
 }
 
+/// Where waiting for CPUs and disks went.
+#[derive(Debug)]
+pub struct Blamed {
+    /// For CPUs.
+    pub answer: Answer,
+    /// For each disk that was followed.
+    pub disks: Available<Vec<DiskAnswer>>,
+    /// Other disks that were busy meanwhile.
+    pub not_followed: Vec<String>,
+}
+
 /// What a target is on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Watched {
@@ -64,13 +79,13 @@ enum Watched {
 /// # Errors
 /// There is no such group or process, or the kernel or its policy refuses the programs.
 pub fn blame(root: &Root, target: &BlameTarget, length: Duration) -> Result<Answer, Error> {
-    let (_, hierarchy) = host(root)?;
+    let (facts, hierarchy) = host(root)?;
     let target = resolve(root, &hierarchy, target)?;
-    watch_for(root, &hierarchy, &target, length)
+    let place = Place { root, facts: &facts, hierarchy: &hierarchy };
+    watch_for(place, &target, length, &mut || ())
 }
 
-/// Like [`blame`], with where the group's requests to the busiest disks waited meanwhile: one answer for each, or
-/// why there is none.
+/// Like [`blame`], with where the group's requests to disks waited meanwhile, or why that is not known.
 ///
 /// # Errors
 /// Those of [`blame`].
@@ -78,12 +93,14 @@ pub fn blame_with_disks(
     root: &Root,
     target: &BlameTarget,
     length: Duration,
-) -> Result<(Answer, Available<Vec<DiskAnswer>>), Error> {
+) -> Result<Blamed, Error> {
     let (facts, hierarchy) = host(root)?;
     let target = resolve(root, &hierarchy, target)?;
-    let disks = disks::start(root, &facts, &target);
-    let answer = watch_for(root, &hierarchy, &target, length)?;
-    Ok((answer, disks::finish(disks)))
+    let mut disks = disks::start(root, &facts, &target);
+    let place = Place { root, facts: &facts, hierarchy: &hierarchy };
+    let mut meanwhile = || disks.iter_mut().for_each(DiskWatch::look);
+    let answer = watch_for(place, &target, length, &mut meanwhile)?;
+    Ok(disks::finish(answer, disks))
 }
 
 /// Finds what a target names.
@@ -114,17 +131,23 @@ pub fn group_of(root: &Root, target: &BlameTarget) -> Result<String, Error> {
 }
 
 fn watch_for(
-    root: &Root,
-    hierarchy: &CpuHierarchy,
+    place: Place<'_>,
     target: &Watched,
     length: Duration,
+    meanwhile: &mut dyn FnMut(),
 ) -> Result<Answer, Error> {
+    let Place { root, facts, hierarchy } = place;
+    let frozen = || frozen::frozen(root, &facts.cgroup, hierarchy, target);
+    let before = frozen();
     let mut watch = attach(root, hierarchy, target)?;
     watch.start().map_err(Error::host)?;
     while watch.elapsed() < length && signal::interrupted_by().is_none() && is_there(root, target) {
         std::thread::sleep(LOOK.min(length.saturating_sub(watch.elapsed())));
+        meanwhile();
     }
-    one_answer(root, hierarchy, watch).map_err(Error::host)
+    let mut answer = one_answer(root, hierarchy, watch).map_err(Error::host)?;
+    answer.frozen = before.or_else(frozen);
+    Ok(answer)
 }
 
 /// Attaches the programs for a target.

@@ -21,7 +21,7 @@ pub use bfq_counted::BfqCounted;
 pub use counted::{DiskCost, DiskCounted, GroupCounted, MemberCounted};
 pub use layout::Layout;
 pub use new::{DiskNames, DiskWindow};
-pub use text::disk_text;
+pub use text::{disk_text, disks_text};
 
 /// The version of the document.
 pub const DISK_SCHEMA: u32 = 1;
@@ -70,12 +70,25 @@ pub struct DiskAnswer {
     pub device_idle_ns: u64,
     /// Watched groups first, in the order in which they were named, then others by their requests.
     pub groups: Vec<DiskGroup>,
+    /// On cgroup v1, where the kernel charges writeback to the root group whoever wrote, and the root had requests: who had
+    /// dirty pages meanwhile, those with the most first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirtied: Option<Vec<Dirtied>>,
     /// Whose turn it was, under BFQ; the reason if that is not known.
     pub bfq: assay_host::facts::Available<Bfq>,
     /// What was lost.
     pub events: DiskEvents,
     /// What the measurement itself took.
     pub cost: Cost,
+}
+
+/// A group with pages that were not on the disk yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dirtied {
+    /// Its path.
+    pub group: String,
+    /// The most that it was seen with, dirty or under writeback, without groups below it.
+    pub bytes: u64,
 }
 
 /// The requests of a group to the disk.
@@ -212,6 +225,7 @@ impl DiskAnswer {
             names.push(&mut group.group);
             names.extend(group.served.iter_mut().filter_map(|served| served.by.as_mut()));
         }
+        names.extend(self.dirtied.iter_mut().flatten().map(|one| &mut one.group));
         if let assay_host::facts::Available::Value(bfq) = &mut self.bfq {
             names.extend(bfq.names_mut());
         }

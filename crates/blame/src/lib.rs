@@ -16,13 +16,14 @@ mod text;
 mod waits;
 pub mod watch;
 
-pub use answer::{Answer, Cost, CpuPart, Events, Part, SCHEMA, TOLERANCE, Verdict};
+pub use answer::{Answer, Cost, CpuPart, Events, Frozen, Part, SCHEMA, TOLERANCE, Verdict};
 pub use counted::{Counted, CountedCpu, LongWait, Memory, Segment, Shape, Target};
 pub use culprit::{Culprit, FIRST_GROUP, GROUPS, Names, OWN};
 pub use disk::{
-    Bfq, BfqCounted, BfqGroup, Bond, DISK_SCHEMA, DISK_TOLERANCE, DISKS, DiskAnswer, DiskCost,
-    DiskCounted, DiskEvents, DiskGroup, DiskNames, DiskWindow, GroupCounted, Injected, Layout,
-    MemberCounted, OTHER_GROUPS, PlaceWait, ROOT_GROUP, Served, Stage, TAGS, disk_text,
+    Bfq, BfqCounted, BfqGroup, Bond, DISK_SCHEMA, DISK_TOLERANCE, DISKS, Dirtied, DiskAnswer,
+    DiskCost, DiskCounted, DiskEvents, DiskGroup, DiskNames, DiskWindow, GroupCounted, Injected,
+    Layout, MemberCounted, OTHER_GROUPS, PlaceWait, ROOT_GROUP, Served, Stage, TAGS, disk_text,
+    disks_text,
 };
 pub use evidence::{EVIDENCE_SCHEMA, Evidence};
 pub use longest::{LongestWait, Ran};

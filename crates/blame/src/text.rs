@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use assay_host::facts::owner::shown;
 
-use crate::answer::{Answer, Part, Verdict};
+use crate::answer::{Answer, Frozen, Part, Verdict};
 use crate::culprit::Culprit;
 use crate::longest::LongestWait;
 use crate::waits::Bucket;
@@ -34,6 +34,12 @@ fn write_all(out: &mut String, answer: &Answer) -> std::fmt::Result {
         time(answer.waited_ns),
         answer.seconds
     )?;
+    if let Some(Frozen { file, processes, of }) = &answer.frozen {
+        writeln!(
+            out,
+            "frozen by {file}: {processes} of its {of} processes do not run until it is thawed"
+        )?;
+    }
     write_parts(out, &answer.parts)?;
     if answer.idle_elsewhere_ns > 0 {
         let time = time(answer.idle_elsewhere_ns);
@@ -222,6 +228,15 @@ mod tests {
         assert!(text.contains("    75.0 %      750 ms  /hog\n"), "{text}");
         assert!(text.contains("    25.0 %      250 ms  own other threads\n"), "{text}");
         assert!(text.contains("+0.000 % off"), "{text}");
+    }
+
+    #[test]
+    fn a_frozen_target_is_said_to_be_frozen() {
+        let mut answer = answer(0);
+        answer.frozen =
+            Some(Frozen { file: "/cg/x/cgroup.freeze".to_owned(), processes: 1, of: 1 });
+        let text = text(&answer);
+        assert!(text.contains("\nfrozen by /cg/x/cgroup.freeze: 1 of its 1 processes"), "{text}");
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn answer_and_proof(
     ledger: &mut Ledger,
 ) -> Result<(Answer, Option<Proof>), Error> {
     let Place { root, hierarchy, .. } = place;
-    let answer = watch_for(root, hierarchy, target, length)?;
+    let answer = watch_for(place, target, length, &mut || ())?;
     if signal::interrupted_by().is_some() || !is_there(root, target) {
         return Ok((answer, None));
     }

@@ -105,6 +105,7 @@ impl DiskAnswer {
             pool_full_ns: counted.full,
             device_idle_ns: counted.idle,
             groups: groups(window, counted, names),
+            dirtied: None,
             bfq,
             events,
             cost: overhead(cost, window),

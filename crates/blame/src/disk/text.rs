@@ -5,7 +5,7 @@ use std::fmt::{Result, Write};
 use assay_host::facts::Available;
 
 use super::bfq::Bfq;
-use super::{DiskAnswer, DiskGroup, Stage};
+use super::{Dirtied, DiskAnswer, DiskGroup, ROOT_GROUP, Stage};
 use crate::answer::Verdict;
 use crate::text::time;
 
@@ -21,6 +21,30 @@ pub fn disk_text(answer: &DiskAnswer) -> String {
     let mut text = String::new();
     let _ = write_all(&mut text, answer);
     text
+}
+
+/// Disks to which a watched group had requests, or may have had; and others that were busy meanwhile.
+#[must_use]
+pub fn disks_text(disks: &Available<Vec<DiskAnswer>>, not_followed: &[String]) -> String {
+    let disks = match disks {
+        Available::NotAvailable(reason) => return format!("disks: not available: {reason}\n"),
+        Available::Value(disks) => disks,
+    };
+    let has_requests =
+        |disk: &DiskAnswer| disk.groups.iter().any(|group| group.watched && group.requests > 0);
+    let text = |disk: &DiskAnswer| match &disk.reason {
+        _ if has_requests(disk) => Some(disk_text(disk)),
+        Some(reason) => Some(format!("{}: no request was seen; void: {reason}\n", disk.disk)),
+        None => None,
+    };
+    let mut texts: Vec<String> = disks.iter().filter_map(text).collect();
+    if texts.is_empty() {
+        texts.push("disks: no request\n".to_owned());
+    }
+    if !not_followed.is_empty() {
+        texts.push(format!("not followed, but busy meanwhile: {}\n", not_followed.join(", ")));
+    }
+    texts.join("\n")
 }
 
 fn write_all(out: &mut String, answer: &DiskAnswer) -> Result {
@@ -45,14 +69,35 @@ fn write_all(out: &mut String, answer: &DiskAnswer) -> Result {
     if others.len() > OTHERS {
         writeln!(out, "  {} more groups", others.len() - OTHERS)?;
     }
+    if let Some(dirtied) = &answer.dirtied {
+        write_dirtied(out, dirtied)?;
+    }
     if let Available::Value(bfq) = &answer.bfq {
         write_bfq(out, bfq)?;
     }
     write_check(out, answer)
 }
 
+/// Without this a group that writes through the page cache looks innocent.
+fn write_dirtied(out: &mut String, dirtied: &[Dirtied]) -> Result {
+    write!(out, "  cgroup v1 charges buffered writes of any group to `{ROOT_GROUP}`; ")?;
+    let shown: Vec<String> = dirtied
+        .iter()
+        .take(OTHERS)
+        .map(|Dirtied { group, bytes }| format!("{group} up to {:.1} MiB", mebibytes(*bytes)))
+        .collect();
+    match shown.as_slice() {
+        [] => writeln!(out, "no group was seen with many dirty pages"),
+        _ => writeln!(out, "dirty pages meanwhile: {}", shown.join(", ")),
+    }
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
 fn write_group(out: &mut String, group: &DiskGroup) -> Result {
-    let mib = group.bytes as f64 / f64::from(1 << 20);
+    let mib = mebibytes(group.bytes);
     write!(out, "  {}: {} requests, {mib:.1} MiB", group.group, group.requests)?;
     if group.merged + group.requeued > 0 {
         write!(out, ", {} merged, {} requeued", group.merged, group.requeued)?;
@@ -207,6 +252,35 @@ mod tests {
         assert!(text.contains("; pool full 90.0 %, other 10.0 %\n"), "{text}");
         assert!(!text.contains("plug"), "{text}");
         assert!(text.contains("+0.00 % off"), "{text}");
+    }
+
+    /// One that goes voids itself only, and what was not followed is named.
+    #[test]
+    fn disks_stand_alone_and_others_are_named() {
+        let mut gone = DiskAnswer { disk: "loop97".to_owned(), ..answer() };
+        gone.groups.iter_mut().for_each(|group| group.requests = 0);
+        let idle = DiskAnswer { disk: "sdq".to_owned(), ..gone.clone() };
+        gone.note_gone("cannot read /sys/block/loop97/stat");
+        let others = ["sdx".to_owned(), "sdy".to_owned()];
+        let text = disks_text(&Available::Value(vec![answer(), gone, idle.clone()]), &others);
+        assert!(text.starts_with("loop0: bfq, 256 places"), "{text}");
+        assert!(text.contains("\nloop97: no request was seen; void: the disk is gone: "), "{text}");
+        assert!(!text.contains("sdq"), "{text}");
+        assert!(text.ends_with("\nnot followed, but busy meanwhile: sdx, sdy\n"), "{text}");
+        assert_eq!(disks_text(&Available::Value(vec![idle]), &[]), "disks: no request\n");
+    }
+
+    /// The writer has few requests of its own.
+    #[test]
+    fn on_v1_the_root_may_hold_the_writes_of_others_who_are_named() {
+        let mut answer = answer();
+        assert!(!disk_text(&answer).contains("cgroup v1"));
+        answer.dirtied = Some(vec![Dirtied { group: "/backup".to_owned(), bytes: 61 << 20 }]);
+        let expected = "  cgroup v1 charges buffered writes of any group to `/`; \
+                        dirty pages meanwhile: /backup up to 61.0 MiB\n";
+        assert!(disk_text(&answer).contains(expected), "{}", disk_text(&answer));
+        answer.dirtied = Some(Vec::new());
+        assert!(disk_text(&answer).contains("no group was seen"), "{}", disk_text(&answer));
     }
 
     #[test]

@@ -17,11 +17,10 @@ use crate::watch::watch_error::WatchError;
 use crate::{
     DISKS, DiskAnswer, DiskCost, DiskCounted, DiskNames, DiskWindow, Layout, TAGS, Verdict,
 };
-use disk::WatchedDisk;
 use groups::Groups;
 use turns::Turns;
 
-pub use disk::disks_in_use;
+pub(crate) use disk::{WatchedDisk, disks_in_use};
 pub use groups::IoHierarchy;
 
 /// Programs that run when they are switched off end within this time.
@@ -60,7 +59,16 @@ impl RequestWatch {
         groups: &[String],
         disks: &[String],
     ) -> Result<Self, WatchError> {
-        let disks = read_disks(root, disks)?;
+        Self::on_disks(root, hierarchy, groups, read_disks(root, disks)?)
+    }
+
+    /// The same with disks that were read, and for which there is room.
+    pub(crate) fn on_disks(
+        root: &Root,
+        hierarchy: &IoHierarchy,
+        groups: &[String],
+        disks: Vec<WatchedDisk>,
+    ) -> Result<Self, WatchError> {
         let groups = Groups::read(root, hierarchy, groups)?;
         let refused = |error: Error| WatchError::Host(error.to_string());
         let layout = Layout::for_watched(groups.names.watched, disks.len());

@@ -5,8 +5,10 @@ mod prove;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use assay_blame::collect::{BlamedCommand, CommandOptions, Proof, blame_with_disks, proof_text};
-use assay_blame::{Answer, DiskAnswer, Verdict, disk_text};
+use assay_blame::collect::{
+    Blamed, BlamedCommand, CommandOptions, Proof, blame_with_disks, proof_text,
+};
+use assay_blame::{Answer, DiskAnswer, Verdict, disks_text};
 use assay_host::facts::Available;
 use assay_run::blamed_command::blame_command;
 use assay_run::exec::{Outcome, Setting};
@@ -62,6 +64,9 @@ struct Document<'a> {
     proof: Option<&'a Proof>,
     #[serde(skip_serializing_if = "Option::is_none")]
     disks: Option<&'a Available<Vec<DiskAnswer>>>,
+    /// Other disks that were busy meanwhile.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    disks_not_followed: &'a [String],
 }
 
 /// Watches the target and shows where its waiting went.
@@ -78,9 +83,9 @@ pub(crate) fn run(arguments: &BlameArguments) -> Result<Code, Error> {
     let code = match arguments.prove.options()? {
         None => {
             let countdown = Countdown::start(Some(length));
-            let (answer, disks) = blame_with_disks(&this_host().root, &target, length)?;
+            let blamed = blame_with_disks(&this_host().root, &target, length)?;
             drop(countdown);
-            show_with_disks(&answer, &disks, arguments.format.is_json())?
+            show_with_disks(&blamed, arguments.format.is_json())?
         }
         Some(options) => {
             let proven = {
@@ -150,7 +155,7 @@ fn name(not_restored: &[KernelError]) -> Code {
 
 fn show(answer: &Answer, proof: Option<&Proof>, as_json: bool) -> Result<Code, Error> {
     if as_json {
-        output::json(&Document { answer, proof, disks: None })?;
+        output::json(&Document { answer, proof, disks: None, disks_not_followed: &[] })?;
     } else {
         let proof = proof.map(proof_text).unwrap_or_default();
         output::data(&format!("{}{proof}", assay_blame::text(answer)));
@@ -159,31 +164,17 @@ fn show(answer: &Answer, proof: Option<&Proof>, as_json: bool) -> Result<Code, E
 }
 
 /// The same with the disks; a disk's own check does not decide the exit code.
-fn show_with_disks(
-    answer: &Answer,
-    disks: &Available<Vec<DiskAnswer>>,
-    as_json: bool,
-) -> Result<Code, Error> {
+fn show_with_disks(blamed: &Blamed, as_json: bool) -> Result<Code, Error> {
+    let Blamed { answer, disks, not_followed } = blamed;
     if as_json {
-        output::json(&Document { answer, proof: None, disks: Some(disks) })?;
+        let document =
+            Document { answer, proof: None, disks: Some(disks), disks_not_followed: not_followed };
+        output::json(&document)?;
     } else {
-        output::data(&format!("{}\n{}", assay_blame::text(answer), disks_text(disks)));
+        let disks = disks_text(disks, not_followed);
+        output::data(&format!("{}\n{disks}", assay_blame::text(answer)));
     }
     Ok(code(answer))
-}
-
-/// Disks to which a watched group had requests.
-fn disks_text(disks: &Available<Vec<DiskAnswer>>) -> String {
-    match disks {
-        Available::NotAvailable(reason) => format!("disks: not available: {reason}\n"),
-        Available::Value(disks) => {
-            let has_requests = |disk: &&DiskAnswer| {
-                disk.groups.iter().any(|group| group.watched && group.requests > 0)
-            };
-            let texts: Vec<String> = disks.iter().filter(has_requests).map(disk_text).collect();
-            if texts.is_empty() { "disks: no request\n".to_owned() } else { texts.join("\n") }
-        }
-    }
 }
 
 const fn code(answer: &Answer) -> Code {

@@ -140,6 +140,7 @@ fn disk(shares: &[f64], bonded: bool) -> DiskAnswer {
         pool_full_ns: 0,
         device_idle_ns: 0,
         groups: each().map(|(at, name)| disk_group(name, shares[at])).collect(),
+        dirtied: None,
         bfq: Available::Value(bfq),
         events: DiskEvents {
             issued: 0,

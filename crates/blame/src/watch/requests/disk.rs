@@ -13,17 +13,17 @@ const TIMES: [usize; 3] = [3, 7, 14];
 
 /// A disk whose requests are followed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct WatchedDisk {
-    pub(super) name: String,
-    pub(super) major: u32,
-    pub(super) minor: u32,
-    pub(super) scheduler: String,
+pub(crate) struct WatchedDisk {
+    pub(crate) name: String,
+    pub(crate) major: u32,
+    pub(crate) minor: u32,
+    pub(crate) scheduler: String,
     /// Places in the pool of each hardware queue.
-    pub(super) nr_requests: u32,
+    pub(crate) nr_requests: u32,
     /// Hardware queues.
-    pub(super) queues: u32,
+    pub(crate) queues: u32,
     /// What the kernel had counted at the start.
-    pub(super) counted_ns: u64,
+    pub(crate) counted_ns: u64,
 }
 
 impl WatchedDisk {
@@ -68,7 +68,7 @@ impl WatchedDisk {
     }
 
     /// Entries for all of them.
-    pub(super) fn entries(&self) -> u32 {
+    pub(crate) fn entries(&self) -> u32 {
         self.depth().saturating_mul(self.queues)
     }
 
@@ -90,17 +90,16 @@ pub(super) fn scheduler(root: &Root, disk: &str) -> Result<String, Error> {
 }
 
 /// Disks with requests of their own that have had any, the busiest first.
-#[must_use]
-pub fn disks_in_use(root: &Root) -> Vec<String> {
+pub(crate) fn disks_in_use(root: &Root) -> Vec<WatchedDisk> {
     let read = |name: String| {
         let disk = WatchedDisk::read(root, &name).ok()?;
-        let counted = disk.read_counted_ns(root).ok()?;
-        (counted > 0).then_some((counted, name))
+        let counted_ns = disk.read_counted_ns(root).ok()?;
+        (counted_ns > 0).then_some(WatchedDisk { counted_ns, ..disk })
     };
     let all = root.list("/sys/block").unwrap_or_default();
-    let mut used: Vec<(u64, String)> = all.into_iter().filter_map(read).collect();
-    used.sort_by_key(|(counted, _)| std::cmp::Reverse(*counted));
-    used.into_iter().map(|(_, name)| name).collect()
+    let mut used: Vec<WatchedDisk> = all.into_iter().filter_map(read).collect();
+    used.sort_by_key(|disk| std::cmp::Reverse(disk.counted_ns));
+    used
 }
 
 #[cfg(test)]
@@ -135,7 +134,8 @@ pub(super) mod tests {
         assert_eq!((disk.major, disk.minor, disk.scheduler.as_str()), (7, 3, "bfq"));
         assert_eq!((disk.pool(), disk.depth(), disk.entries()), (128, 256, 512));
         assert_eq!(disk.read_counted_ns(&root).unwrap(), 107_000_000);
-        assert_eq!(disks_in_use(&root), ["sda"]);
+        let used = disks_in_use(&root);
+        assert_eq!(used, [WatchedDisk { counted_ns: 107_000_000, ..disk }]);
     }
 
     #[test]

@@ -41,6 +41,11 @@ impl IoHierarchy {
         self.tree.directory(path)
     }
 
+    /// Whether it is cgroup2.
+    pub(crate) const fn is_v2(&self) -> bool {
+        self.tree.is_v2
+    }
+
     /// Refuses what cannot be watched as a group.
     fn check_group(&self, root: &Root, path: &str) -> Result<(), WatchError> {
         self.tree.check_group(root, path, "io")?;
