@@ -125,6 +125,8 @@ pub struct Fulfilment {
     pub not_found: Option<String>,
     /// Whose it is, if its path tells.
     pub owner: Option<Owner>,
+    /// Whether nothing runs in the group, so that its files hold for nothing.
+    pub is_empty: bool,
     /// The settings.
     pub rows: Vec<Row>,
     /// What was not compared, and why.
@@ -181,6 +183,7 @@ fn fulfil(host: &Host, request: &Request) -> Vec<Fulfilment> {
     let one = |group: Option<String>, rows: Vec<Row>| Fulfilment {
         subject: request.title.clone(),
         owner: group.as_ref().and_then(|path| owner::named(host.snapshot, path)),
+        is_empty: group.as_ref().is_some_and(|path| is_empty(host, path)),
         group,
         not_found: None,
         rows,
@@ -200,10 +203,35 @@ fn fulfil(host: &Host, request: &Request) -> Vec<Fulfilment> {
         Ok(paths) => paths
             .into_iter()
             .map(|path| {
-                let rows = request.asked.iter().map(|asked| row(host, &path, asked)).collect();
+                let row = |asked| said_elsewhere(host, &request.subject, row(host, &path, asked));
+                let rows = request.asked.iter().map(row).collect();
                 one(Some(path), rows)
             })
             .collect(),
+    }
+}
+
+/// Whether no hierarchy has a thread in the group or below.
+fn is_empty(host: &Host, path: &str) -> bool {
+    let mut nodes = host.trees.iter().filter_map(|tree| tree.node(path));
+    nodes.all(|node| !node.is_populated())
+}
+
+/// What differs with the file of the host's own that says so: a drop-in that systemd reads later than the one that was given.
+fn said_elsewhere(host: &Host, subject: &Subject, row: Row) -> Row {
+    let line = || {
+        let Subject::Unit(name) = subject else { return None };
+        let key = row.setting.split_once('=')?.0;
+        let files = host.snapshot.units.get(name)?;
+        let all = files.iter().flat_map(|file| file.settings.iter().map(move |line| (file, line)));
+        let mut of_key =
+            all.filter(|(_, line)| line.split_once('=').is_some_and(|(own, _)| own == key));
+        let (file, line) = of_key.next_back()?;
+        (*line != row.setting).then(|| format!("{} says {line}", file.path))
+    };
+    match line().filter(|_| row.standing == Standing::Differs) {
+        Some(how) => Row { how, ..row },
+        None => row,
     }
 }
 

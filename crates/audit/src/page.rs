@@ -336,6 +336,9 @@ fn of_group((at, one): (usize, &Fulfilment)) -> Section {
         if let Some(group) = &one.group {
             page.text(named(one.owner.as_ref(), group));
         }
+        if one.is_empty {
+            page.text("EMPTY  nothing runs in this group: its files hold for nothing");
+        }
         match &one.not_found {
             Some(what) => page.text(format!("NOT FOUND  {what}")),
             None if one.rows.is_empty() => page.text("nothing was asked for"),

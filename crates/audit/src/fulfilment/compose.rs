@@ -107,13 +107,15 @@ const PLAIN: &str = "annotations attach blkio_config build cap_add cap_drop cgro
 pub(super) struct Service {
     name: String,
     yaml: Yaml,
+    /// Of a quadlet.
+    unit: Option<String>,
 }
 
 /// The services of a document.
 pub(super) fn read(document: &Yaml) -> Result<Vec<Service>, String> {
     let services = document.get("services").map(Yaml::entries).unwrap_or_default();
     let read = |(name, yaml): &(String, Yaml)| {
-        let service = Service { name: name.clone(), yaml: yaml.clone() };
+        let service = Service { name: name.clone(), yaml: yaml.clone(), unit: None };
         // What it asks for depends on the host, and whether it is understood does not.
         service.asked(None).map_err(|why| format!("service {name}: {why}"))?;
         Ok(service)
@@ -164,17 +166,22 @@ impl Service {
             }
         }
         let name = format!("{base}.container");
-        let service = Self { name, yaml: Yaml::Mapping(keys) };
+        let unit = Some(format!("{base}.service"));
+        let service = Self { name, yaml: Yaml::Mapping(keys), unit };
         service.asked(None).map_err(|why| format!("{base}.container: {why}"))?;
         Ok(service)
     }
 
     pub(super) fn request(&self, host: &Host) -> Request {
         let container = self.yaml.text("container_name").map(str::to_owned);
+        let subject = match (container, self.unit.clone()) {
+            (Some(name), Some(unit)) => Subject::Quadlet { name, unit },
+            (Some(name), None) => Subject::Container(name),
+            (None, _) => Subject::Service(self.name.clone()),
+        };
         Request {
             title: format!("service {}", self.name),
-            subject: container
-                .map_or_else(|| Subject::Service(self.name.clone()), Subject::Container),
+            subject,
             asked: self.asked(Some(host)).unwrap_or_default(),
             not_looked_at: Vec::new(),
         }

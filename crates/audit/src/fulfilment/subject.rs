@@ -26,6 +26,11 @@ pub(super) enum Subject {
     Unit(String),
     /// A container by a name or id that its user gave.
     Container(String),
+    /// The container of a quadlet: by its name, which only root may read, or as what is in the group of its unit.
+    Quadlet {
+        name: String,
+        unit: String,
+    },
     /// Containers of a service of compose, by the name of the service.
     Service(String),
     Pod(PodName),
@@ -117,6 +122,10 @@ impl Subject {
                 outermost(host, |owner| matches!(owner, Owner::Unit { name: own } if own == name))
             }
             Self::Container(name) => outermost(host, |owner| is_container(owner, name)),
+            Self::Quadlet { name, unit } => {
+                let named = Self::Container(name.clone()).groups(host);
+                named.unwrap_or_else(|_| in_unit(host, unit))
+            }
             Self::Service(name) => outermost(host, |owner| is_of_service(owner, name)),
             Self::Pod(pod) => pod.groups(host),
             Self::ContainerOf { pod, name, id } => container_of(host, pod, name, id.as_deref())?,
@@ -128,7 +137,7 @@ impl Subject {
         match self {
             Self::Group(path) => format!("group {path}"),
             Self::Unit(name) => format!("a group of unit {name}"),
-            Self::Container(name) => format!("container {name}"),
+            Self::Container(name) | Self::Quadlet { name, .. } => format!("container {name}"),
             Self::Service(name) => {
                 format!("a container of service {name} (--container NAME names another one)")
             }
@@ -178,18 +187,7 @@ fn container_of(
     if pods.is_empty() {
         return Err(NoGroup::PodNotFound);
     }
-    let is_below = |path: &str| {
-        pods.iter()
-            .any(|pod| path.strip_prefix(pod.as_str()).is_some_and(|rest| rest.starts_with('/')))
-    };
-    let below = host.owned().iter().filter(|one| is_below(&one.path));
-    let all: Vec<(&str, &Container)> = of_host_first(below)
-        .into_iter()
-        .filter_map(|one| match one.owner.said().0 {
-            Owner::Container(container) => Some((one.path.as_str(), container)),
-            _ => None,
-        })
-        .collect();
+    let all = containers_below(host, &pods);
     let by = |is: &dyn Fn(&Container) -> bool| -> Vec<String> {
         let named = all.iter().filter(|(_, container)| is(container));
         named.map(|(path, _)| (*path).to_owned()).collect()
@@ -209,6 +207,27 @@ fn container_of(
         )));
     }
     Ok(found)
+}
+
+/// Containers in groups below others.
+fn containers_below<'h>(host: &'h Host, tops: &[String]) -> Vec<(&'h str, &'h Container)> {
+    let is_below = |path: &str| {
+        let rest = |top: &String| path.strip_prefix(top.as_str());
+        tops.iter().filter_map(rest).any(|rest| rest.starts_with('/'))
+    };
+    let below = host.owned().iter().filter(|one| is_below(&one.path));
+    let container = |one: &'h Owned| match one.owner.said().0 {
+        Owner::Container(container) => Some((one.path.as_str(), container)),
+        _ => None,
+    };
+    of_host_first(below).into_iter().filter_map(container).collect()
+}
+
+/// The containers in the group of a unit.
+fn in_unit(host: &Host, unit: &str) -> Vec<String> {
+    let units = Subject::Unit(unit.to_owned()).groups(host).unwrap_or_default();
+    let all = containers_below(host, &units);
+    all.into_iter().map(|(path, _)| path.to_owned()).collect()
 }
 
 fn is_container(owner: &Owner, name: &str) -> bool {

@@ -127,9 +127,11 @@ pub enum Runtime {
 
 impl Runtime {
     /// What the names of its groups begin with, before `-ID`.
-    const PREFIXES: [(&str, Self); 5] = [
+    const PREFIXES: [(&str, Self); 6] = [
         ("docker", Self::Docker),
         ("libpod", Self::Podman),
+        // In the group of the unit that runs podman: `--cgroups=split`, as quadlets have it.
+        ("libpod-payload", Self::Podman),
         ("cri-containerd", Self::Containerd),
         ("crio", Self::Crio),
         ("nerdctl", Self::Nerdctl),
@@ -308,8 +310,10 @@ fn parse_container<'p>(
     // Podman's pods, in which its containers are `libpod-<id>`.
     let is_pod = above.last().is_some_and(|name| *name == "libpod_parent");
     // In a pod and below `docker` nothing else has such names; elsewhere only the full length is one.
-    let is_bare = is_id(name) && (in_pod || is_docker || name.len() == 64 && !is_pod);
-    (is_bare && name == part).then_some((runtime, name))
+    // The virtual machine of Kata that holds all containers of a pod.
+    let id = part.strip_prefix("kata_").unwrap_or(part);
+    let is_bare = is_id(id) && (in_pod || is_docker || id.len() == 64 && !is_pod);
+    is_bare.then_some((runtime, id))
 }
 
 /// Ids are 64 hexadecimal digits; nerdctl and tests also use shorter ones.
@@ -318,7 +322,7 @@ fn is_id(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// LXC, libvirt, and both on Proxmox.
+/// LXC, libvirt, both on Proxmox, and Firecracker's jailer.
 fn parse_machine(above: &[&str], part: &str) -> Option<Owner> {
     let last = above.last().copied();
     if let Some(name) = part.strip_prefix("lxc.payload.") {
@@ -328,6 +332,10 @@ fn parse_machine(above: &[&str], part: &str) -> Option<Owner> {
     let is_lxc = last == Some("lxc") && part != "monitor" || above.ends_with(&["lxc", "payload"]);
     if is_lxc && part != "payload" {
         return Some(Owner::Lxc { name: part.to_owned() });
+    }
+    // The jailer's parent has the name of the program, if no other is given.
+    if last == Some("firecracker") {
+        return Some(Owner::Machine { name: part.to_owned() });
     }
     let scope = part.strip_suffix(".scope");
     if let Some(number) = scope.filter(|_| last == Some("qemu.slice")) {

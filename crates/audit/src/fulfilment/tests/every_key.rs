@@ -204,6 +204,47 @@ fn a_quadlet_is_a_unit_and_a_container() {
     assert_eq!(rows(&[("qm.container", quadlet)], host), expected);
 }
 
+/// podman#27305: the names of containers are read only by root, and before podman 5.5 `Memory=` was no key of a quadlet.
+#[test]
+fn the_container_of_a_quadlet_is_found_in_the_group_of_its_unit() {
+    let host = Fake::v2()
+        .group_of("/system.slice", 0, &[])
+        .group_of("/system.slice/hello.service", 0, &[])
+        .group("/system.slice/hello.service/libpod-payload-5a5b5a5b5a5b", &[("memory.max", "max")])
+        .group("/system.slice/hello.service/runtime", &[("memory.max", "max")]);
+    let quadlet = "[Container]\nImage=httpd\nMemory=200m\n";
+    assert_eq!(rows(&[("hello.container", quadlet)], host), ["memory limit: 209715200: DIFFERS"]);
+}
+
+/// systemd#30366: files count by their names, whichever folder they are in.
+#[test]
+fn a_setting_that_another_drop_in_overrides_names_it() {
+    let host = Fake::v2()
+        .group("/user.slice", &[])
+        .group("/user.slice/user-7.slice", &[("memory.high", "236978176")])
+        .unit("user-7.slice", &["MemoryHigh=1G", "MemoryHigh=226M"]);
+    let unit = "[Slice]\nMemoryHigh=1G\n";
+    let answer = fulfilment(&read(&[("user-7.slice", unit)]), None, &host.snapshot()).unwrap();
+    let row = &answer.fulfilments[0].rows[0];
+    assert_eq!(row.standing, Standing::Differs);
+    assert_eq!(row.how, "/etc/systemd/system/user-7.slice says MemoryHigh=226M");
+    assert!(!answer.fulfilments[0].is_empty);
+}
+
+/// gvisor#12391: the runtime put the pod's processes elsewhere, and all files of the pod are kept.
+#[test]
+fn a_group_in_which_nothing_runs_is_said_to_be_empty() {
+    let host = Fake::v2().group_of("/system.slice", 0, &[]).group_of(
+        "/system.slice/a.service",
+        0,
+        &[("memory.max", "1048576")],
+    );
+    let unit = "[Service]\nMemoryMax=1M\n";
+    let answer = fulfilment(&read(&[("a.service", unit)]), None, &host.snapshot()).unwrap();
+    assert!(answer.fulfilments[0].is_empty);
+    assert!(crate::told_page(&answer).unwrapped().contains("EMPTY  nothing runs in this group"));
+}
+
 #[test]
 fn keys_of_units_that_ask_for_something_are_compared_or_named() {
     let unit = "[Service]\nExecStart=/bin/x\nMemoryAccounting=yes\nIOSchedulingClass=idle\nLimitNOFILE=5\nMemoryMaxx=1G\n\
