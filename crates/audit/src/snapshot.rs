@@ -34,6 +34,9 @@ pub const MAX_PATHS: usize = 8 << 20;
 /// Bytes of one file that are kept at most.
 pub const MAX_FILE: u64 = 64 << 10;
 
+/// The kind of file system of a disk in a pool of ZFS.
+pub(crate) const ZFS: &str = "zfs";
+
 /// Places where one disk is mounted that are kept at most. A host of many containers has some thousands.
 pub const MAX_MOUNTED: usize = 20_000;
 

@@ -7,7 +7,7 @@ use assay_sys::kernel::Root;
 use assay_sys::kernel::parse::mountinfo::{self, Mount};
 
 use super::read::{number, text, trimmed};
-use crate::snapshot::{Disk, MAX_MOUNTED};
+use crate::snapshot::{Disk, MAX_MOUNTED, ZFS};
 
 const BLOCK: &str = "/sys/block";
 
@@ -43,6 +43,10 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
     };
     let own: Vec<&Mount> = mounts.iter().filter(is_of).collect();
     let mut file_systems: Vec<String> = own.iter().map(|mount| kind(mount)).collect();
+    let is_in_use = mounts.iter().any(|mount| mount.kind == ZFS);
+    if is_in_use && partitions.values().chain([&own_device]).any(|one| is_of_pool(root, one)) {
+        file_systems.push(ZFS.to_owned());
+    }
     file_systems.sort();
     file_systems.dedup();
     let places = own.iter().map(|mount| mount.target.display().to_string());
@@ -60,6 +64,12 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
         device: own_device,
         partitions,
     })
+}
+
+/// Whether a device is part of a pool of ZFS, whose mounts name the pool and no device: udev has looked.
+fn is_of_pool(root: &Root, device: &str) -> bool {
+    let known = text(root, format!("/run/udev/data/b{device}")).unwrap_or_default();
+    known.lines().any(|line| line == "E:ID_FS_TYPE=zfs_member")
 }
 
 /// The kind of a file system. One of ext that journals data says of no write whose it is (fs/ext4/super.c, SB_I_CGROUPWB).

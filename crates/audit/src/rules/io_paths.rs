@@ -7,7 +7,7 @@ use assay_host::knob::field;
 
 use crate::finding::Class;
 use crate::rule::{Find, Found, Host, Rule, Scope};
-use crate::snapshot::Disk;
+use crate::snapshot::{Disk, ZFS};
 use crate::tree::Node;
 
 pub(super) static RULES: &[Rule] = &[
@@ -39,12 +39,12 @@ pub(super) static RULES: &[Rule] = &[
         class: Class::Weakened,
         condition: "`io.max` limits writes to a disk with file systems, none of which, on it or on what is stacked on it, is ext2, ext3, \
                     ext4, btrfs, f2fs or xfs, where ext3 and ext4 mounted with `data=journal` do not count; nor do those below \
-                    /boot and /efi",
+                    /boot and /efi; udev's database tells which disks are in a pool of ZFS",
         versions: "v2, Linux 4.2",
         meaning: "the file system does not say whose buffered writes it issues: they count for the root group",
         remedy: "write with O_DIRECT, or use one of these file systems",
         source: "cgroup-v2.rst, \"Writeback\" (Filesystem Support for Writeback); fs/ext4/super.c (SB_I_CGROUPWB, not with data=journal; also \
-                 serves ext3)",
+                 serves ext3); openzfs/zfs#1952",
         find: Find::Host(without_attribution),
     },
 ];
@@ -101,16 +101,31 @@ fn without_attribution(host: &Host) -> Vec<Found> {
     let attributing = attributing(host);
     host.groups(Scope::V2Of("io"))
         .filter_map(|node| {
-            let (disk, kind) = limited(host, node)
+            let disks: Vec<&Disk> = limited(host, node)
                 .filter(|disk| !attributing.contains(disk.name.as_str()) && !is_for_boot(disk))
-                .find_map(|disk| Some((disk, disk.file_systems.first()?)))?;
+                .collect();
+            if let Some(disk) = disks.iter().find(|disk| is_of_pool(disk)) {
+                let sentence = format!(
+                    "writes to {} are not limited: ZFS issues them by threads of its own",
+                    disk.name
+                );
+                return Some(Found::new(node, &["io.max"], sentence).remedied(Some(OF_POOL)));
+            }
+            let first =
+                |disk: &&Disk| Some((disk.name.clone(), disk.file_systems.first()?.clone()));
+            let (disk, kind) = disks.iter().find_map(first)?;
             let sentence = format!(
-                "buffered writes to {} are not limited: {kind} does not say whose they are",
-                disk.name
+                "buffered writes to {disk} are not limited: {kind} does not say whose they are"
             );
             Some(Found::new(node, &["io.max"], sentence))
         })
         .collect()
+}
+
+const OF_POOL: &str = "use another file system: no limit of a group holds for writes to ZFS";
+
+fn is_of_pool(disk: &Disk) -> bool {
+    disk.file_systems.iter().any(|kind| kind == ZFS)
 }
 
 /// Names of the disks that have a file system which attributes writeback, or are below one that has.
@@ -128,7 +143,7 @@ fn attributing<'h>(host: &'h Host) -> HashSet<&'h str> {
 fn is_for_boot(disk: &Disk) -> bool {
     let is_below =
         |path: &String| ["/boot", "/efi"].iter().any(|folder| Path::new(path).starts_with(folder));
-    !disk.mounted.is_empty() && disk.mounted.iter().all(is_below)
+    !disk.mounted.is_empty() && disk.mounted.iter().all(is_below) && !is_of_pool(disk)
 }
 
 #[cfg(test)]
@@ -183,6 +198,26 @@ mod tests {
         let journal = host("ext4 data=journal", "8:0 wiops=100").only("A-FS-NO-CGWB");
         assert!(journal.sentence.contains("ext4 data=journal does not say"), "{journal:?}");
         host("vfat", "8:0 riops=100 wiops=max").silent("A-FS-NO-CGWB");
+    }
+
+    /// lxd#3524: beside an EFI partition, as on most such hosts.
+    #[test]
+    fn nobody_limits_writes_to_a_pool_of_zfs() {
+        let host = |limit: &str| {
+            Fake::v2()
+                .disk("sda", "8:0", "[none]")
+                .change(|snapshot| {
+                    snapshot.disks[0].file_systems = ["vfat", "zfs"].map(str::to_owned).into();
+                    snapshot.disks[0].mounted = vec!["/boot/efi".to_owned()];
+                })
+                .group("/g", &[("io.max", limit)])
+        };
+        let found = host("8:0 wiops=100").only("A-FS-NO-CGWB");
+        assert_eq!(
+            found.sentence,
+            "writes to sda are not limited: ZFS issues them by threads of its own"
+        );
+        host("8:0 riops=100").silent("A-FS-NO-CGWB");
     }
 
     /// As on a host with the system of LVM or LUKS beside an EFI partition, and on one with nothing known beside it.
