@@ -44,6 +44,12 @@ pub(crate) struct AuditArguments {
     /// Write a snapshot, and audit nothing
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
+    /// With masks in place of names
+    ///
+    /// Of the host, groups, units, containers, pods and folders. Rules find the same. Numbers, such as those of
+    /// users, and names of disks stay.
+    #[arg(long, requires = "snapshot")]
+    anonymous: bool,
     /// Exit with 1 on findings of CLASS or worse
     ///
     /// `no-effect`, `weakened`, `means-else`, `risk` or `not-now`.
@@ -122,8 +128,11 @@ const fn code(differs: bool) -> Code {
 
 fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
     let begun = Instant::now();
-    let snapshot = arguments.host()?;
+    let mut snapshot = arguments.host()?;
     if let Some(file) = &arguments.snapshot {
+        if arguments.anonymous {
+            snapshot.mask();
+        }
         write_snapshot(file, &snapshot)?;
         return Ok(Code::Kept);
     }

@@ -128,6 +128,18 @@ fn a_snapshot_can_be_judged_elsewhere_and_anything_else_is_refused() {
 }
 
 #[test]
+fn an_anonymous_snapshot_has_masks_in_place_of_names() {
+    let bench = Bench::aside();
+    bench.assay(["audit", "--snapshot", "host.json", "--anonymous"]).assert_code(0);
+    let text = fs::read_to_string(bench.path("host.json")).unwrap();
+    let snapshot: Value = serde_json::from_str(&text).unwrap();
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert_ne!(snapshot["machine"]["name"]["value"].as_str(), Some(name.trim()));
+    bench.assay(["audit", "host.json"]).assert_code(0);
+    bench.assay(["audit", "--anonymous"]).assert_code(2);
+}
+
+#[test]
 fn a_rule_is_explained_by_its_code() {
     let bench = Bench::aside();
     let ended = bench.assay(["explain", "a-ancestor"]);

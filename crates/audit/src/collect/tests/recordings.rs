@@ -1,10 +1,11 @@
 //! Snapshots of what real programs made in guests of the lab: exactly the expected rules fire, for owners by their names.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use crate::audit;
 use crate::collect::read_snapshot;
+use crate::{Finding, Snapshot, audit};
 
 /// A snapshot in crates/audit/tests/fixtures that `scripts/record-trees` makes again.
 struct Recording {
@@ -130,10 +131,13 @@ fn without_ids(text: &str) -> String {
     shown
 }
 
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
 fn found(file: &str) -> BTreeSet<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../audit/tests/fixtures");
-    let audit = audit(&read_snapshot(&folder.join(file)).unwrap());
-    let whose = |one: &crate::Finding| match &one.owner {
+    let audit = audit(&read_snapshot(&fixtures().join(file)).unwrap());
+    let whose = |one: &Finding| match &one.owner {
         Some(owner) => owner.to_string(),
         None => one.group.clone(),
     };
@@ -158,4 +162,30 @@ fn what_real_programs_made_gives_exactly_its_findings() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Rules know names by their forms, and not by what users called something.
+#[test]
+fn rules_find_the_same_in_a_masked_snapshot() {
+    let mut seen = 0;
+    for entry in fs::read_dir(fixtures()).unwrap() {
+        let path = entry.unwrap().path();
+        let mut snapshot = read_snapshot(&path).unwrap();
+        let plain = audit(&snapshot);
+        let mut masks = snapshot.mask();
+        let written = serde_json::to_string(&snapshot).unwrap();
+        let masked = audit(&Snapshot::parse(&written).unwrap());
+        let line = |one: &Finding, group: String| {
+            let owner = one.owner.as_ref().map(std::mem::discriminant);
+            format!("{} {group} {owner:?} {}", one.code, one.readings.len())
+        };
+        let before: BTreeSet<String> =
+            plain.findings.iter().map(|one| line(one, masks.name(&one.group))).collect();
+        let after: BTreeSet<String> =
+            masked.findings.iter().map(|one| line(one, one.group.clone())).collect();
+        assert_eq!(before, after, "{}", path.display());
+        assert_eq!(plain.not_looked_at.len(), masked.not_looked_at.len(), "{}", path.display());
+        seen += after.len();
+    }
+    assert!(seen > 40, "{seen} findings");
 }
