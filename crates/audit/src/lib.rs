@@ -15,6 +15,7 @@ mod found;
 mod fulfilment;
 mod host;
 mod known;
+mod masks;
 mod not_looked_at;
 mod own;
 mod owner;
@@ -46,6 +47,7 @@ pub use fulfilment::{
     manifest, unit_settings,
 };
 pub use known::{KNOWN, KnownBy, KnownOfKernel, Sign, Signs, known_of, signs};
+pub use masks::Masks;
 pub use own::{Membership, Own, own};
 pub use owner::fair_part;
 pub use page::{

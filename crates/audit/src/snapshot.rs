@@ -2,7 +2,6 @@
 //! later version can read more out of it.
 
 mod managers;
-mod masks;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -16,7 +15,6 @@ pub use managers::{
     Kubelet, MAX_KUBELET_FILES, MAX_UNIT_BYTES, MAX_UNIT_FILES, MAX_UNIT_PATH, MAX_UNIT_SETTINGS,
     MAX_UNITS, UnitFile,
 };
-pub use masks::Masks;
 pub use parse::Refused;
 pub(crate) use parse::parent;
 

@@ -70,8 +70,8 @@ pub struct DiskAnswer {
     pub device_idle_ns: u64,
     /// Watched groups first, in the order in which they were named, then others by their requests.
     pub groups: Vec<DiskGroup>,
-    /// On cgroup v1, where the kernel charges writeback to the root group whoever wrote, and the root had requests: who had
-    /// dirty pages meanwhile, those with the most first.
+    /// On cgroup v1, where the kernel charges the writeback of every group to the root, and the root had requests: who had dirty
+    /// pages meanwhile, those with the most first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirtied: Option<Vec<Dirtied>>,
     /// Whose turn it was, under BFQ; the reason if that is not known.

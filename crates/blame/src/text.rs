@@ -37,7 +37,7 @@ fn write_all(out: &mut String, answer: &Answer) -> std::fmt::Result {
     if let Some(Frozen { file, processes, of }) = &answer.frozen {
         writeln!(
             out,
-            "frozen by {file}: {processes} of its {of} processes do not run until it is thawed"
+            "frozen by {file}: its processes do not run until it is thawed ({processes} of {of})"
         )?;
     }
     write_parts(out, &answer.parts)?;
@@ -236,7 +236,7 @@ mod tests {
         answer.frozen =
             Some(Frozen { file: "/cg/x/cgroup.freeze".to_owned(), processes: 1, of: 1 });
         let text = text(&answer);
-        assert!(text.contains("\nfrozen by /cg/x/cgroup.freeze: 1 of its 1 processes"), "{text}");
+        assert!(text.contains("\nfrozen by /cg/x/cgroup.freeze: its processes do not run until it is thawed (1 of 1)\n"), "{text}");
     }
 
     #[test]

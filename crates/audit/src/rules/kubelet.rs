@@ -105,16 +105,18 @@ fn shared(host: &Host) -> Vec<Found> {
     let others = top.children().filter(|node| {
         !of_pods.contains(&first(node.path())) && node.threads_below().is_some_and(|all| all > 0)
     });
-    let mut others = others.filter_map(|node| Some((node, may(&node)?)));
-    let Some((first, reading)) = others.next() else { return Vec::new() };
+    let others: Vec<(Node, Reading)> =
+        others.filter_map(|node| Some((node, may(&node)?))).collect();
+    let number = others.len();
+    let largest = others.into_iter().max_by_key(|(node, _)| node.threads_below());
+    let Some((largest, reading)) = largest else { return Vec::new() };
     let sentence = format!(
-        "{} CPUs that the kubelet gives to containers alone are those of {} groups outside of pods too, {} is the first",
+        "{} CPUs that the kubelet gives to containers alone are those of {number} groups outside of pods too, {} has the most threads",
         cpus.len(),
-        others.count() + 1,
-        first.path()
+        largest.path()
     );
     let state = Reading::new(CPU_STATE, host.file(CPU_STATE).unwrap_or_default()).cut();
-    vec![Found::new(first, &[], sentence).and_all([state, reading])]
+    vec![Found::new(largest, &[], sentence).and_all([state, reading])]
 }
 
 /// The CPUs of all containers that have some alone.

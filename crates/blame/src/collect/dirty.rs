@@ -1,4 +1,4 @@
-//! Who had dirty pages: on cgroup v1 the kernel charges their writeback to the root group of `blkio`, whoever wrote them
+//! Who had dirty pages: on cgroup v1 the kernel charges their writeback to the root group of `blkio`, and not to the writer's
 //! (cgroup-v1/blkio-controller.rst, "Writeback").
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::{Dirtied, ROOT_GROUP};
 /// Between two looks, each of which reads a file of every group.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Fewer bytes are left out: whoever writes a log has some.
+/// Fewer bytes are left out: a group that writes a log has some.
 const LEAST: u64 = 1 << 20;
 
 /// Bytes of `memory.stat`.

@@ -9,8 +9,8 @@ use assay_host::facts::Available;
 use assay_host::facts::owner::{Claimant, Container, Owner, Pod, is_unit};
 use serde_json::Value;
 
-use super::{Disk, Group, Hierarchy, Snapshot};
 use crate::settings::CPU_STATE;
+use crate::snapshot::{Disk, Group, Hierarchy, Snapshot};
 
 /// What systemd, runtimes and the kernel call things, and folders that every host has.
 const KNOWN: &str = "assay \
@@ -20,7 +20,7 @@ const KNOWN: &str = "assay \
     podman runc \
     ch incus libvirt lxc lxd monitor payload qemu xen \
     batch extern interactive job slurm slurmctld slurmd slurmstepd step task uid \
-    bin boot by cgroup conf config control d dev disk etc home id kernel label lib local log mapper mnt null opt partuuid proc root run \
+    bin boot by cgroup conf config control d dev disk etc fs home id kernel label lib local log mapper mnt null opt partuuid proc root run \
     sbin share srv sys tmp unified usr uuid var vm yaml";
 
 /// The digits of an id that are enough to tell it, and that are shown of it.
@@ -43,7 +43,8 @@ impl Snapshot {
         for group in hierarchies.iter_mut().flat_map(|hierarchy| &mut hierarchy.groups) {
             group.path = masks.name(&group.path);
         }
-        masks.available(&mut machine.name, Masks::name);
+        // No rule reads it, so that not even a word that is known stays.
+        masks.available(&mut machine.name, |_, _| "host".to_owned());
         *names = std::mem::take(names)
             .into_iter()
             .map(|(id, name)| (masks.name(&id), masks.name(&name)))
