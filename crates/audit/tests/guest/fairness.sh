@@ -1,6 +1,6 @@
 #!/bin/sh
 # Five hosts in one, whose CPU weights are known from how they were made, and what `assay fairness` and `assay audit` say of them. For
-# a guest of any kernel, with two CPUs; root.
+# a guest of any kernel, with two CPUs; root, with assay-load in its path.
 #
 #   fairness.sh ASSAY
 #
@@ -15,8 +15,9 @@ if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 else
     v2=0 top=$(awk '$3 == "cgroup" && $4 ~ /(^|,)cpu(,|$)/ { print $2 }' /proc/mounts) file=cpu.shares
 fi
+sched=/sys/kernel/debug/sched
 # Since Linux 7.3 weights are multiplied by runnable threads.
-if [ -e /sys/kernel/debug/sched/cgroup_mode ]; then by_threads=1; else by_threads=0; fi
+if [ -e $sched/cgroup_mode ]; then by_threads=1; else by_threads=0; fi
 either() { # on this kernel: where weights count once, where they are multiplied
     if [ $by_threads = 0 ]; then echo "$1"; else echo "$2"; fi
 }
@@ -47,10 +48,9 @@ parent() { # name, weight
     [ $v2 = 0 ] || echo +cpu >"$top/$1/cgroup.subtree_control"
 }
 spin() { # group, threads
-    for _ in $(seq "$2"); do
-        sh -c 'echo $$ >"$0/cgroup.procs"; exec taskset -c 1 sh -c "while :; do :; done"' "$top/$1" &
-        threads="$threads $!"
-    done
+    [ "$2" -gt 0 ] || return 0
+    (echo 0 >"$top/$1/cgroup.procs"; exec taskset -c 1 assay-load spin --threads "$2" --time 900 >/dev/null) &
+    threads="$threads $!"
 }
 # All that is asked of an answer, a line each: emulated, a start of jq takes a second.
 find_all() {
@@ -77,6 +77,11 @@ silent() { # the beginning of a line
 }
 
 echo 0 >/proc/sys/kernel/sched_autogroup_enabled
+# Turns as short as since Linux 7, not those of a tick of 4 ms: a shorter time decides.
+for turn in base_slice_ns min_granularity_ns; do
+    [ ! -e $sched/$turn ] || echo 1000000 >$sched/$turn
+done
+echo HRTICK >$sched/features
 # The kubelet's weight for two CPUs, with as many threads as CPUs want it to have, beside a service. In it: a larger weight
 # for more threads; the same weights, with as many threads; and a weight that its file says and the kernel does not have.
 group assay-system 100 1
@@ -103,7 +108,7 @@ done
 # With a file mounted over the weight of a group, for those who read it. A machine that waits for its host itself leaves some answers
 # undecided.
 weight 300 >"$answer.over"
-for seconds in 15 30 60; do
+for seconds in 8 15 30 60; do
     # shellcheck disable=SC2016
     unshare --mount sh -c 'mount --bind "$1" "$2"; shift 2; exec "$@"' watch "$answer.over" "$top/kubepods/over/b/$file" \
         "$assay" fairness --for ${seconds}s -o json >"$answer" || [ $? = 1 ]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Groups whose waiting is known from how they were made, and what `assay blame` says of them. For a guest of any kernel, with two CPUs;
-# root. Times of an emulated guest mean nothing; parts of them that are far apart do.
+# root, with assay-load in its path. Times of an emulated guest mean nothing; parts of them that are far apart do.
 #
 #   waits.sh ASSAY
 #
@@ -35,7 +35,7 @@ trap clean EXIT
 
 spin() { # group, CPUs
     mkdir -p "$top/$1"
-    sh -c 'echo $$ >"$0/cgroup.procs"; exec taskset -c "$1" sh -c "while :; do :; done"' "$top/$1" "$2" &
+    (echo 0 >"$top/$1/cgroup.procs"; exec taskset -c "$2" assay-load spin --threads 1 --time 900 >/dev/null) &
     threads="$threads $!"
 }
 set_to() { # group, file, value
@@ -53,7 +53,7 @@ watch() { # group
         done
     done
     for _ in 1 2 3; do
-        "$assay" blame --for 4s --group "/${top##*/}/$1" >"$answer" && break
+        "$assay" blame --for 3s --group "/${top##*/}/$1" >"$answer" && break
     done
     grep -E '%|off|void' "$answer" | head -12
 }

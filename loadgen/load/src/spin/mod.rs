@@ -78,6 +78,8 @@ fn spin(seed: u64, end: u64) -> ThreadResult {
     while clock::monotonic_ns() < end && signal::interrupted_by().is_none() {
         sequence.walk(CHUNK);
         steps += CHUNK;
+        // QEMU, which emulates CPUs in turns, goes on with the next one here.
+        std::hint::spin_loop();
     }
     let (cpu_ns, wall_ns) = (clock::thread_cpu_ns() - cpu, clock::monotonic_ns() - wall);
     ThreadResult {
