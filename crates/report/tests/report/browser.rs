@@ -68,12 +68,63 @@ fn page_draws_every_figure_offline_without_console_messages() {
         let Some(page_in_browser) = opened(&page, "draws_every_figure", "", 1400) else { return };
         let figures = figures(&page_in_browser.dom);
         assert!(figures.len() >= least, "{name}: {} figures", figures.len());
-        for (id, inside) in figures {
+        for (id, inside) in &figures {
             assert!(inside.contains("<svg"), "{name}: {id} was not drawn");
         }
         assert_eq!(page_in_browser.console, Vec::<String>::new(), "{name}");
         assert_eq!(page_in_browser.requests, Vec::<String>::new(), "{name}");
+        match name {
+            "kept" => {
+                assert_menus(&figures);
+                assert_described(&figures, &page_in_browser.dom);
+                assert_span_of_the_url(&page, &page_in_browser.dom);
+            }
+            "phases" => assert_phases(&figures),
+            _ => {}
+        }
     }
+}
+
+/// The menu of a figure saves it, and opens no window.
+fn assert_menus(figures: &[(&str, &str)]) {
+    for (id, inside) in figures {
+        for entry in ["Save as SVG", "Save as PNG", "Save as Vega-Lite"] {
+            assert_eq!(inside.matches(entry).count(), 1, "{id}: {entry}");
+        }
+        assert!(!inside.contains("View Source"), "{id}");
+    }
+}
+
+/// Figures have a title and a description for screen readers.
+fn assert_described(figures: &[(&str, &str)], dom: &str) {
+    for (id, inside) in figures {
+        for part in ["aria-labelledby=\"ID-title\"", "<h4 id=\"ID-title\">"] {
+            assert!(inside.contains(&part.replace("ID", id)), "{id}: no {part}");
+        }
+        assert!(inside.contains(&format!("<figcaption id=\"{id}-reading\">")), "{id}");
+        // The drawing describes its axes, which an image role would hide.
+        assert!(inside.contains("role=\"graphics-") && !inside.contains("role=\"img\""), "{id}");
+    }
+    assert!(dom.contains("href=\"#content\"") && dom.contains("<main id=\"content\">"));
+}
+
+/// Phases are shown in every figure over time.
+fn assert_phases(figures: &[(&str, &str)]) {
+    let over_time: Vec<_> =
+        figures.iter().filter(|(_, inside)| !spans(inside).is_empty()).collect();
+    assert!(over_time.len() > 2, "{} figures over time", over_time.len());
+    for (id, inside) in over_time {
+        assert!(inside.contains(">fill</text>") && inside.contains(">warm</text>"), "{id}");
+    }
+}
+
+/// Figures over time share the span in the URL.
+fn assert_span_of_the_url(page: &str, whole: &str) {
+    let Some(part) = opened(page, "a span in the URL", "#trial-1@3-7", 1400) else { return };
+    assert!(spans(whole).len() > 2 && !spans(whole).contains(&"3 to 7"));
+    assert_eq!(spans(&part.dom).len(), spans(whole).len());
+    assert!(spans(&part.dom).iter().all(|span| *span == "3 to 7"), "{:?}", spans(&part.dom));
+    assert!(part.dom.contains("class=\"span\""), "no inputs to choose it");
 }
 
 /// The recording that `assay record` would make of the same samples.
@@ -103,51 +154,6 @@ fn fleet_page_draws_every_figure_offline_without_console_messages() {
     }
     assert_eq!(page_in_browser.console, Vec::<String>::new());
     assert_eq!(page_in_browser.requests, Vec::<String>::new());
-}
-
-#[test]
-fn phases_are_shown_in_every_figure_over_time() {
-    let Some(page_in_browser) = opened(&html(&cases::with_phases()), "phases", "", 1400) else {
-        return;
-    };
-    let over_time: Vec<_> = figures(&page_in_browser.dom)
-        .into_iter()
-        .filter(|(_, inside)| !spans(inside).is_empty())
-        .collect();
-    assert!(over_time.len() > 2, "{} figures over time", over_time.len());
-    for (id, inside) in over_time {
-        assert!(inside.contains(">fill</text>") && inside.contains(">warm</text>"), "{id}");
-    }
-}
-
-#[test]
-fn figures_have_a_title_and_a_description_for_screen_readers() {
-    let Some(page_in_browser) = opened(&html(&cases::kept()), "names of figures", "", 1400) else {
-        return;
-    };
-    for (id, inside) in figures(&page_in_browser.dom) {
-        for part in ["aria-labelledby=\"ID-title\"", "<h4 id=\"ID-title\">"] {
-            assert!(inside.contains(&part.replace("ID", id)), "{id}: no {part}");
-        }
-        assert!(inside.contains(&format!("<figcaption id=\"{id}-reading\">")), "{id}");
-        // The drawing describes its axes, which an image role would hide.
-        assert!(inside.contains("role=\"graphics-") && !inside.contains("role=\"img\""), "{id}");
-    }
-    assert!(
-        page_in_browser.dom.contains("href=\"#content\"")
-            && page_in_browser.dom.contains("<main id=\"content\">")
-    );
-}
-
-#[test]
-fn figures_over_time_share_the_span_in_the_url() {
-    let run = html(&cases::kept());
-    let Some(whole) = opened(&run, "figures_over_time", "", 1400) else { return };
-    let Some(part) = opened(&run, "figures_over_time", "#trial-1@3-7", 1400) else { return };
-    assert!(spans(&whole.dom).len() > 2 && !spans(&whole.dom).contains(&"3 to 7"));
-    assert_eq!(spans(&part.dom).len(), spans(&whole.dom).len());
-    assert!(spans(&part.dom).iter().all(|span| *span == "3 to 7"), "{:?}", spans(&part.dom));
-    assert!(part.dom.contains("class=\"span\""), "no inputs to choose it");
 }
 
 #[test]
