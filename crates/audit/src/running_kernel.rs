@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use assay_sys::kernel::parse::symbols::has_function;
 use assay_sys::kernel::{Root, btf};
 use serde::Serialize;
 
@@ -60,16 +61,10 @@ impl Signs for SignsBelow<'_> {
         }
     }
 
-    /// Addresses are hidden from users, names are not. The compiler adds `.isra.0` and the like to a function that it changes.
     fn has_function(&self, names: &[&str]) -> bool {
-        const FILE: &str = "/proc/kallsyms";
         const MOST: u64 = 64 << 20;
-        let read = || self.root.read_at_most(FILE, MOST).unwrap_or_default();
-        let own = |line: &str| {
-            let name = line.split_ascii_whitespace().nth(2).unwrap_or_default();
-            names.contains(&name.split('.').next().unwrap_or_default())
-        };
-        self.functions.get_or_init(read).lines().any(own)
+        let read = || self.root.read_at_most("/proc/kallsyms", MOST).unwrap_or_default();
+        has_function(self.functions.get_or_init(read), names)
     }
 }
 
@@ -86,25 +81,4 @@ pub fn known_lines(known: &[KnownFact]) -> Vec<String> {
         lines.push(format!("  {:<18} known {by}; shown by {}; {}", "", fact.shown_by, fact.source));
     }
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn functions_are_found_by_their_whole_names_also_where_the_compiler_changed_them() {
-        let symbols =
-            "0000000000000000 t reweight_eevdf.isra.0\n0000000000000000 T shrink_one\t[zram]\n";
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("proc")).unwrap();
-        std::fs::write(folder.path().join("proc/kallsyms"), symbols).unwrap();
-        let root = Root::at(folder.path());
-        let signs = SignsBelow::new(&root);
-        assert!(
-            signs.has_function(&["no", "reweight_eevdf"]) && signs.has_function(&["shrink_one"])
-        );
-        assert!(!signs.has_function(&["reweight", "isra", "[zram]"]));
-        assert!(!SignsBelow::new(&Root::at("/nowhere".as_ref())).has_function(&["shrink_one"]));
-    }
 }

@@ -8,3 +8,4 @@ pub mod keyed;
 pub mod maps;
 pub mod mountinfo;
 pub mod numa_maps;
+pub mod symbols;
