@@ -15,7 +15,7 @@ use assay_sys::kernel::Root;
 use assay_test_support::{HostLock, Need, TestLoop, host_measured};
 
 /// How long requests are watched.
-const LENGTH: Duration = Duration::from_secs(3);
+const LENGTH: Duration = Duration::from_secs(2);
 
 /// A group of the test: its name, its weight, and how many requests it keeps outstanding.
 type Reader = (&'static str, u32, u32);

@@ -15,18 +15,18 @@ use assay_run::context::Context;
 use assay_run::exec::{ResourceUsage, exec};
 use assay_sys::kernel::Root;
 
-use common::{HEAVY, lock, request};
+use common::{HEAVY, lock, request, script};
 
 /// What the class that is known may be away from the truth, in percentage points.
 const MARGIN: f64 = 2.0;
 
 /// How long a group is watched.
-const LENGTH: Duration = Duration::from_secs(4);
+const LENGTH: Duration = Duration::from_secs(3);
 
-/// Threads that compute for a while, on one CPU.
-fn spin(threads: usize, cpu: &str, length: Duration) -> String {
+/// Threads that compute for as long, on one CPU.
+fn spin(threads: usize, cpu: &str) -> String {
     let one =
-        format!("timeout {} taskset -c {cpu} sh -c 'while :; do :; done' &", length.as_secs());
+        format!("timeout {} taskset -c {cpu} sh -c 'while :; do :; done' &", LENGTH.as_secs());
     format!("{} wait", vec![one; threads].join(" "))
 }
 
@@ -41,15 +41,15 @@ fn watched(
     let context = Context::of_this_host(Vec::new());
     let facts = gather(&context.root).unwrap();
     std::thread::scope(|scope| {
+        let running = tempfile::NamedTempFile::new().unwrap();
         for (name, settings) in hogs {
-            // Beyond both ends of what is watched.
-            let script = spin(1, "0", LENGTH + Duration::from_secs(6));
+            let script = script(&["0"], running.path());
             let request = request(folder.path(), name, settings, &script);
             let facts = &facts;
             scope.spawn(move || exec(&request, facts, &mut |_| ()).unwrap());
         }
         std::thread::sleep(Duration::from_secs(1));
-        let request = request(folder.path(), "own", settings, &spin(threads, cpu, LENGTH));
+        let request = request(folder.path(), "own", settings, &spin(threads, cpu));
         let watched =
             blame_command(&context, &request, &CommandOptions::default(), &mut |_| ()).unwrap();
         assert!(watched.outcome.not_restored.is_empty());

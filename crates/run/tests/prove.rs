@@ -18,17 +18,7 @@ use assay_run::context::Context;
 use assay_run::exec::exec;
 use assay_sys::kernel::Root;
 
-use common::{HEAVY, lock, request};
-
-/// A thread that computes on each of these CPUs, or one that sleeps, while a file exists.
-fn script(cpus: &[&str], file: &Path) -> String {
-    let exists = format!("[ -e {} ]", file.display());
-    let one = |cpu: &&str| format!("taskset -c {cpu} sh -c 'while {exists}; do :; done' &");
-    match cpus {
-        [] => format!("while {exists}; do sleep 0.1; done"),
-        cpus => format!("{} wait", cpus.iter().map(one).collect::<Vec<_>>().join(" ")),
-    }
-}
+use common::{HEAVY, lock, request, script};
 
 /// A weight for groups that fill both CPUs: more of it would starve the test itself, to three minutes.
 const FAIR: &str = "cpu.weight=1000";

@@ -21,6 +21,16 @@ pub(crate) fn lock(test: &str) -> Option<HostLock> {
     None
 }
 
+/// A thread that computes on each of these CPUs, or one that sleeps, while a file exists.
+pub(crate) fn script(cpus: &[&str], file: &Path) -> String {
+    let exists = format!("[ -e {} ]", file.display());
+    let one = |cpu: &&str| format!("taskset -c {cpu} sh -c 'while {exists}; do :; done' &");
+    match cpus {
+        [] => format!("while {exists}; do sleep 0.1; done"),
+        cpus => format!("{} wait", cpus.iter().map(one).collect::<Vec<_>>().join(" ")),
+    }
+}
+
 /// A shell script in a group of its own with these settings.
 pub(crate) fn request(folder: &Path, name: &str, settings: &[&str], script: &str) -> Request {
     Request {
