@@ -49,7 +49,8 @@ fn tree(folder: &Path) -> Vec<String> {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && !["target", ".git", "runs"].contains(&name.as_str()) {
             paths.extend(tree(&path));
-        } else if path.is_file() {
+        } else if path.is_file() && !name.starts_with(".tmp") {
+            // What a test of another crate has there for a moment is none of the tree.
             paths.push(path.strip_prefix(root()).unwrap().display().to_string());
         }
     }
