@@ -262,10 +262,11 @@ fn a_study_judges_groups_that_exist_by_their_own_weights() {
         refused.stderr
     );
     {
+        // They go after the loads.
+        let elsewhere = ["cpuacct", "cpuset"].map(Elsewhere::make);
         let mut level = Level::make();
         level.group("a", 1024, HOG);
         level.group("b", 3072, HOG);
-        let elsewhere = ["cpuacct", "cpuset"].map(Elsewhere::make);
         elsewhere.iter().for_each(|one| one.hold(&level));
         let ended = bench.run(&study(""), &[]);
         ended.assert_code(1);
