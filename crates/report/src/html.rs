@@ -132,7 +132,7 @@ fn part(part: &Part) -> String {
         }
         Part::Table(one) => table(one),
         Part::Figures(all) => figures(all),
-        Part::Code(text) => format!("<pre><code>{}</code></pre>\n", escaped(text)),
+        Part::Code(text) => format!("<pre tabindex=\"0\"><code>{}</code></pre>\n", escaped(text)),
         Part::Heading(id, text) if id.is_empty() => format!("<h3>{}</h3>\n", prose(text)),
         Part::Heading(id, text) => {
             let id = escaped(id);
@@ -190,8 +190,10 @@ pub(crate) fn table(table: &Table) -> String {
         table.caption.as_deref().map(|text| format!("<caption>{}</caption>\n", prose(text)));
     // Where columns would not fit, each row becomes a card.
     let cards = if table.columns.len() > 2 { " class=\"cards\"" } else { "" };
-    let mut html =
-        format!("<div class=\"scroll\"><table{cards}>\n{}<thead><tr>", caption.unwrap_or_default());
+    let mut html = format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table{cards}>\n{}<thead><tr>",
+        caption.unwrap_or_default()
+    );
     let headings: Vec<String> = table.columns.iter().map(heading).collect();
     for (column, heading) in table.columns.iter().zip(&headings) {
         let class = if column.is_number { " class=\"n\"" } else { "" };
@@ -248,7 +250,7 @@ fn figure(figure: &Figure) -> String {
         json_in_html(spec)
     );
     format!(
-        "<figure id=\"{id}\" class=\"{}{}\">\n<h4 id=\"{id}-title\"><a href=\"#{id}\">{}</a>{}</h4>\n{inside}</figure>\n",
+        "<figure id=\"{id}\" class=\"{}{}\">\n<h3 class=\"figure\" id=\"{id}-title\"><a href=\"#{id}\">{}</a>{}</h3>\n{inside}</figure>\n",
         if *wide { "wide" } else { "half" },
         if *greyed { " greyed" } else { "" },
         escaped(title),

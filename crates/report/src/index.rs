@@ -61,7 +61,7 @@ pub fn render(entries: &[IndexEntry]) -> String {
     let list = match entries.is_empty() {
         true => "<p>No runs yet. <code>assay run io-weight</code> makes one.</p>\n".to_owned(),
         false => format!(
-            "<div class=\"scroll\"><table id=\"list\">\n<thead><tr><th>Verdict</th><th>Run</th><th>Study</th>\
+            "<div class=\"scroll\" tabindex=\"0\"><table id=\"list\">\n<thead><tr><th>Verdict</th><th>Run</th><th>Study</th>\
              <th>Started, UTC</th><th>Host</th><th>Kernel</th><th class=\"n\">Lasted</th>\
              <th class=\"n\">Trials / repeats</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
         ),

@@ -86,9 +86,9 @@ impl Code {
             return String::new();
         }
         let all = self.libraries.iter().map(|(name, _, licence)| (*name, *licence));
-        let licences = all
-            .chain([("Bundled packages", BUNDLED)])
-            .map(|(name, licence)| format!("<h4>{name}</h4>\n<pre>{}</pre>\n", escaped(licence)));
+        let licences = all.chain([("Bundled packages", BUNDLED)]).map(|(name, licence)| {
+            format!("<h3>{name}</h3>\n<pre tabindex=\"0\">{}</pre>\n", escaped(licence))
+        });
         format!(
             "<footer>\n<details><summary>Licences of Vega, Vega-Lite and Vega-Embed, which draw the figures</summary>\n\
              {}</details>\n</footer>\n",

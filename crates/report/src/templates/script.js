@@ -195,6 +195,8 @@
       actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false }
     }).then(function (result) {
       place.view = result;
+      // What is dragged over a chart has no name.
+      place.querySelectorAll(".drag_brush, .drag_brush_bg").forEach(function (brush) { brush.setAttribute("aria-hidden", "true"); });
       offerSpec(place);
       if (!timed) { return; }
       place.dataset.time = "yes";
