@@ -259,7 +259,10 @@ impl Planner<'_> {
             measured: group.measured,
             outside: group.outside.resolve(self.workloads.factors).unwrap_or(false),
             is_inner: !group.groups.is_empty(),
-            existing: existing.as_ref().map(|found| found.path.clone()),
+            existing: group
+                .existing
+                .as_ref()
+                .map(|_| existing.as_ref().map_or_else(String::new, |found| found.path.clone())),
             knobs: match existing {
                 Some(found) => found.knobs.iter().map(FoundKnob::planned).collect(),
                 None => self.knobs(group, index, disk),
