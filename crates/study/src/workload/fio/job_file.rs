@@ -97,6 +97,9 @@ pub fn sections(text: &str) -> Result<Vec<Section>, JobFileError> {
 /// Files that include each other this deep are refused; fio's own examples need two levels.
 const MOST_NESTED: usize = 16;
 
+/// Files that a job file includes, also those that it includes many times.
+const MOST_FILES: usize = 1000;
+
 /// Bytes of a job file with all that it includes: a file may include another many times.
 const MOST_TEXT: usize = 4 << 20;
 
@@ -115,10 +118,8 @@ pub fn with_includes(
     match sections(&all.text) {
         Ok(_) => Ok(all.text),
         Err(JobFileError { line, message }) => {
-            let (file, line) = all
-                .origins
-                .get(line - 1)
-                .map_or((path, line), |(file, line)| (file.as_str(), *line));
+            let (file, line) = all.origins.get(line - 1).copied().unwrap_or((0, line));
+            let file = all.files.get(file).map_or(path, String::as_str);
             Err(format!("{file}: line {line}: {message}"))
         }
     }
@@ -128,7 +129,8 @@ pub fn with_includes(
 #[derive(Default)]
 struct Included {
     text: String,
-    origins: Vec<(String, usize)>,
+    files: Vec<String>,
+    origins: Vec<(usize, usize)>,
 }
 
 impl Included {
@@ -138,6 +140,11 @@ impl Included {
         load: &dyn Fn(&str) -> Result<String, String>,
         depth: usize,
     ) -> Result<(), String> {
+        let file = self.files.len();
+        if file == MOST_FILES {
+            return Err(format!("it includes more than {MOST_FILES} files"));
+        }
+        self.files.push(path.to_owned());
         let own = load(path)?;
         if self.text.len() + own.len() > MOST_TEXT {
             return Err(format!("with what it includes it has more than {} MiB", MOST_TEXT >> 20));
@@ -153,7 +160,7 @@ impl Included {
             else {
                 self.text.push_str(line);
                 self.text.push('\n');
-                self.origins.push((path.to_owned(), index + 1));
+                self.origins.push((file, index + 1));
                 continue;
             };
             if depth == MOST_NESTED {
@@ -341,6 +348,11 @@ cgroup_weight=200
         let text = with_includes("jobs/a.fio", &load).unwrap();
         assert_eq!(text, "[read]\nrw=read\nbs=128k\ndirect=1\n[write]\n");
         assert!(with_includes("loop.fio", &load).unwrap_err().contains("16 levels"));
+        let doubled = |path: &str| match path.parse::<u32>().unwrap() {
+            15 => Ok(String::new()),
+            level => Ok(format!("include {0}\ninclude {0}\n", level + 1)),
+        };
+        assert!(with_includes("0", &doubled).unwrap_err().contains("more than 1000 files"));
         let why = with_includes("twice.fio", &load).unwrap_err();
         assert_eq!(why, "twice.fio: line 1: jobs/none: no such file");
     }
