@@ -1,5 +1,6 @@
 //! `assay`: turns arguments into calls, shows progress, sets exit codes. All logic lives in other crates.
 
+mod answering;
 mod args;
 mod codes;
 mod command;
@@ -42,12 +43,16 @@ fn main() -> ExitCode {
         }
     }));
     let program = grouped(examples::with_examples(Arguments::command()));
+    let words = words();
     let parsed =
-        program.try_get_matches_from(words()).and_then(|found| Arguments::from_arg_matches(&found));
+        program.try_get_matches_from(&words).and_then(|found| Arguments::from_arg_matches(&found));
     match parsed {
         Ok(arguments) => {
             output::set(arguments.output);
-            run(&arguments.command)
+            match answering::refuse_silent(&words) {
+                Ok(()) => run(&arguments.command),
+                Err(error) => end(Err::<Code, _>(error)),
+            }
         }
         Err(error) => {
             // clap knows which of its messages are help (stdout, 0) and which are errors.

@@ -175,6 +175,27 @@ fn a_command_that_hangs_in_the_kernel_is_given_up_and_named() {
     answer_and_restore(&bench, silent);
 }
 
+/// A lookup there does not end, not even by SIGKILL; nothing has been changed.
+#[test]
+fn what_names_a_path_on_a_silent_file_system_ends_with_a_signal() {
+    let bench = Bench::aside();
+    let Some(silent) = SilentFs::mount(&bench.path("silent")) else {
+        skip("a silent path on the command line", "no FUSE");
+        return;
+    };
+    for words in [&["check"][..], &["judge"], &["audit", "--root"], &["exec", "--"]] {
+        let mut command = bench.program();
+        command.args(words).arg(silent.at.join("file"));
+        let mut run = Running::start(command, bench.folder(), bench.out());
+        silent.wait_for_a_victim();
+        sleep(Duration::from_millis(500));
+        assert!(!run.has_ended(), "{words:?} does not ask: {}", run.stderr());
+        run.signal(Signal::TERM);
+        let ended = run.end(Duration::from_secs(20));
+        assert_eq!(ended.status.code(), None, "{words:?}: {}", ended.stderr);
+    }
+}
+
 /// The shell ends with the signal, and leaves a child that cannot: frozen by someone else, or hanging in the kernel.
 #[test]
 fn processes_left_by_a_command_that_cannot_end_are_given_up() {
