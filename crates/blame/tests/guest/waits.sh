@@ -35,25 +35,25 @@ trap clean EXIT
 
 spin() { # group, CPUs
     mkdir -p "$top/$1"
-    (echo 0 >"$top/$1/cgroup.procs"; exec taskset -c "$2" assay-load spin --threads 1 --time 900 >/dev/null) &
+    (echo 0 >"$top/$1/cgroup.procs"; exec taskset -c "$2" assay-load spin --threads 1 --time 900 >/dev/null 2>&1) &
     threads="$threads $!"
 }
 set_to() { # group, file, value
     echo "$3" >"$top/$1/$2"
 }
-# What a thread waits for is made before it is watched, and all threads have begun to compute. A machine that waits for its host
-# itself leaves some answers void.
+# What a thread waits for is made before it is watched, and all threads have begun to compute: until then assay-load uses some 0.1 s.
+# A machine that waits for its host itself leaves some answers void.
 watch() { # group
     for thread in $threads; do
         for _ in $(seq 300); do
             # shellcheck disable=SC2046
             set -- "$1" $(cat "/proc/$thread/stat")
-            [ "${15}" -lt 5 ] || break
+            [ "${15}" -lt 30 ] || break
             sleep 0.1
         done
     done
     for _ in 1 2 3; do
-        "$assay" blame --for 3s --group "/${top##*/}/$1" >"$answer" && break
+        "$assay" blame --for 4s --group "/${top##*/}/$1" >"$answer" && break
     done
     grep -E '%|off|void' "$answer" | head -12
 }
