@@ -8,6 +8,7 @@
 set -eu
 assay=$1
 answer=$(mktemp)
+: >"$answer.begun"
 bad=0 threads=
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
     v2=1 top=/sys/fs/cgroup file=cpu.weight
