@@ -9,6 +9,9 @@ use assay_cause::causes::catalogue;
 use assay_sys::closest;
 use assay_sys::exit::Error;
 
+/// What each verdict means, and what to do about it, in a table.
+const VERDICTS: &str = include_str!("../../../docs/guide/reading-a-verdict.md");
+
 /// The mistakes that study files can have, each below a heading with its code.
 const DIAGNOSTICS: &str = include_str!("../../../docs/reference/diagnostics.md");
 
@@ -23,7 +26,8 @@ pub(crate) fn explain_code(code: &str) -> Result<String, Error> {
         .map(cause_text)
         .or_else(|| assay_audit::find(&code).map(assay_audit::explain))
         .or_else(|| KNOWN.iter().find(|known| known.code == code).map(ToString::to_string))
-        .or_else(|| diagnostic(&code));
+        .or_else(|| diagnostic(&code))
+        .or_else(|| verdict(&code.to_ascii_lowercase()));
     text.ok_or_else(|| {
         let all = codes();
         let hint = match closest(&code, all.iter().map(|(code, _)| code.as_str())) {
@@ -35,6 +39,14 @@ pub(crate) fn explain_code(code: &str) -> Result<String, Error> {
         };
         Error::usage(format!("unknown code `{code}`\n  hint: {hint}"))
     })
+}
+
+/// A row of the table of verdicts.
+fn verdict(word: &str) -> Option<String> {
+    let begin = format!("| **{word}** | ");
+    let row = VERDICTS.lines().find_map(|line| line.strip_prefix(&begin))?;
+    let (meaning, remedy) = row.trim_end_matches(" |").split_once(" | ")?;
+    Some(format!("{word}: {meaning}\n  what to do: {}", remedy.replace('`', "")))
 }
 
 /// Every code, with a line about it.

@@ -144,6 +144,9 @@ fn a_rule_is_explained_by_its_code() {
     let ended = bench.assay(["explain", "a-ancestor"]);
     ended.assert_code(0);
     assert!(ended.stdout.contains("effective_protection"), "{}", ended.stdout);
+    let ended = bench.assay(["explain", "undecided"]);
+    ended.assert_code(0);
+    assert!(ended.stdout.contains("what to do: assay run STUDY --repeats N"), "{}", ended.stdout);
     let ended = bench.assay(["explain", "A-XYZXYZXYZ"]);
     ended.assert_code(2);
     assert!(ended.stderr.contains("A-SCHEDULER"), "{}", ended.stderr);
