@@ -110,9 +110,9 @@ fn what_was_dropped_comes_back_from_the_disk() {
         study: "cache-drop",
         sizes: &[
             ("size   = \"1 GiB\"", "size   = \"64 MiB\""),
-            ("count=256", "count=16"),
-            ("creates = \"256 MiB\"", "creates = \"16 MiB\""),
-            ("value      = 268435456", "value      = 16777216"),
+            ("count=128", "count=16"),
+            ("creates = \"128 MiB\"", "creates = \"16 MiB\""),
+            ("value      = 134217728", "value      = 16777216"),
         ],
         options: &["--set", "drop=3"],
         needs: &DISK,
@@ -133,7 +133,7 @@ fn writeback_restores_the_settings_of_the_study() {
             ("1280 MiB", "128 MiB"),
             ("768 MiB", "48 MiB"),
             ("size = \"16 MiB\"", "size = \"4 MiB\""),
-            ("warm_up = \"10 s\"", "warm_up = \"0.5 s\""),
+            ("warm_up = \"2 s\"", "warm_up = \"0.5 s\""),
         ],
         options: &[
             "--set",
@@ -202,7 +202,7 @@ fn a_memory_limit_on_two_programs() {
         study: "memory-limit",
         sizes: &[
             ("size   = \"auto\"", "size   = \"160 MiB\""),
-            ("\"6 s\"", "\"500 ms\""),
+            ("\"3 s\"", "\"500 ms\""),
             ("warm_up = \"2 s\"", "warm_up = \"200 ms\""),
             ("\"count=64\"", "\"count=8\""),
             ("creates = \"64 MiB\"", "creates = \"8 MiB\""),
