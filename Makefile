@@ -55,7 +55,7 @@ conformance: build
 
 # Generates docs/images: pictures of real pages.
 screenshots: build
-	@scripts/setup demo report fleet
+	@scripts/setup demo report
 	@$(AS_ROOT) scripts/screenshots $(ASSAY)
 
 # target/package: a static assay, a .deb and an .rpm for this architecture, installed in clean roots and

@@ -69,10 +69,6 @@ fn nodes_are_judged_side_by_side_and_only_a_missing_one_runs_again() {
     assert_eq!(verdict["trials"][0]["promises"][0]["hosts"].as_array().unwrap().len(), 2);
     let html = fs::read_to_string(bench.path("fleet/report.html")).unwrap();
     assert!(html.contains("assay2") && html.trim_end().ends_with("</html>"));
-    // `scripts/screenshots` uses it.
-    if let Some(keep) = std::env::var_os("ASSAY_KEEP_FLEET") {
-        fs::write(keep, &html).unwrap();
-    }
 
     let lost = runs(&bench, "assay2").remove(0).join("verdict.json");
     let text = fs::read(&lost).unwrap();
