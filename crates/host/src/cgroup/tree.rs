@@ -178,6 +178,15 @@ impl Tree {
         self.root.read_trimmed(self.file(group, controller, file)?)
     }
 
+    /// The same of the nearest group around it that has the file: on v2 a group has no files of a controller that its parent
+    /// does not enable, and what holds for it is its parent's.
+    #[must_use]
+    pub fn read_around(&self, group: &str, controller: &str, file: &str) -> Option<String> {
+        let (path, mount) = (self.directory(group, controller)?, self.mount(controller)?);
+        let around = path.ancestors().skip(1).take_while(|path| path.starts_with(mount));
+        around.map(|path| path.join(file)).find_map(|path| self.root.read_trimmed(path).ok())
+    }
+
     /// For starting processes in a group, in every hierarchy.
     pub fn membership(&self, group: &str) -> Result<Membership, Error> {
         Membership::open(&self.root, &self.directories(group))

@@ -110,10 +110,12 @@ pub(crate) fn cpus(tree: &Tree, trial: &Trial) -> BTreeMap<String, Available<Str
     let served = groups.filter(|group| tree.directory(group, "cpuset").is_some());
     served
         .map(|group| {
-            let mut read = files.iter().map(|file| tree.read(group, "cpuset", file));
-            let cpus = match read.find(Result::is_ok) {
-                Some(Ok(text)) => Available::Value(text),
-                _ => Available::NotAvailable("none of the files of cpuset can be read".to_owned()),
+            let own = files.iter().find_map(|file| tree.read(group, "cpuset", file).ok());
+            let cpus = match own.or_else(|| tree.read_around(group, "cpuset", files[0])) {
+                Some(text) => Available::Value(text),
+                None => {
+                    Available::NotAvailable("none of the files of cpuset can be read".to_owned())
+                }
             };
             (group.to_owned(), cpus)
         })

@@ -160,6 +160,13 @@ fn the_cpus_of_a_group_come_from_the_first_file_that_the_kernel_has() {
     let text = |group: &str| cpus[group].value().map(String::as_str);
     assert_eq!([text("new"), text("old"), text("oldest")], [Some("0-1"), Some("2"), Some("3")]);
     assert!(cpus["none"].reason().is_some());
+    // A group that exists, whose parent does not enable the controller.
+    host.put("/cg/v2/slice/cpuset.cpus.effective", "4-5\n");
+    host.put("/cg/v2/slice/web.service/cgroup.procs", "");
+    let mut tree = tree;
+    tree.adopt("none", "/slice/web.service");
+    let inherited = &super::cpus(&tree, &trial)["none"];
+    assert_eq!(inherited.value().map(String::as_str), Some("4-5"));
     let without = Trial { hierarchies: vec![], ..trial };
     let tree = Tree::create(&host.root(), &mut ledger, &[], "assay-none").unwrap();
     assert!(super::cpus(&tree, &without).is_empty(), "no hierarchy serves cpuset");
