@@ -105,9 +105,8 @@ fn kvm_that_hangs_is_asked_once_and_the_guest_is_emulated() {
          : >\"$share/reached\"; : >\"$share/ready\"; echo 0 >\"$share/exit\"",
     );
     host.program("qemu-system-x86_64", "read line");
-    let says = format!(
-        "{RELEASE} is emulated: no KVM (the guest did not boot within the time limit of 15 s)"
-    );
+    // It has neither booted nor printed anything for 15 s; either may be noticed first.
+    let says = format!("{RELEASE} is emulated: no KVM (the guest ");
     let begun = Instant::now();
     let first = host.lab(&["exec", "--", "true"]);
     first.assert_code(0);
