@@ -370,7 +370,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Val
 
 /// Repeats in which a check failed, by number with the reason, provided that it held in most repeats of the trial: the trial
 /// can do without them. A breach in such a repeat still counts against the promise, so that nobody keeps it by leaving repeats out.
-pub(crate) fn disturbed(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
+pub(crate) fn invalid(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
     let found: Vec<(usize, String)> = evidence
         .repeats
         .iter()

@@ -106,11 +106,11 @@ impl<'r> Subject<'r> {
         };
         let mut selection = Selection::new(trial, samples);
         let repeats = subject.prepare(&selection.judged);
-        let disturbed = checks::disturbed(&subject.evidence(&repeats));
-        selection.leave_out(&disturbed);
-        let is_disturbed =
-            |repeat: &Repeat<'_>| disturbed.iter().any(|(other, _)| *other == repeat.number);
-        (subject.left_out, subject.repeats) = repeats.into_iter().partition(is_disturbed);
+        let invalid = checks::invalid(&subject.evidence(&repeats));
+        selection.leave_out(&invalid);
+        let is_invalid =
+            |repeat: &Repeat<'_>| invalid.iter().any(|(other, _)| *other == repeat.number);
+        (subject.left_out, subject.repeats) = repeats.into_iter().partition(is_invalid);
         subject.left_out.extend(subject.prepare(&selection.cut_short));
         let evidence = subject.evidence(&subject.repeats);
         let (checks, facts) = (checks::all(&evidence, &selection), facts::all(&evidence));

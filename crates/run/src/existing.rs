@@ -1,9 +1,10 @@
 //! The groups of a study that exist: found by their names, and what they have read. Nothing of them is changed.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use assay_blame::collect::{BlameTarget, group_of};
+use assay_host::cgroup::inventory::{Mounted, hierarchies};
 use assay_host::facts::{CgroupLayout, HostFacts};
 use assay_host::knob::{Translation, translate};
 use assay_study::plan::{ExistingGroup, FoundKnob};
@@ -37,9 +38,9 @@ fn find(
     };
     let path = group_of(root, &target).map_err(|error| error.to_string())?;
     let path = format!("/{}", path.trim_matches('/'));
-    let is_there = |mount: &PathBuf| root.exists(mount.join(&path[1..]));
     let leaves = Path::new(&path).components().any(|part| part == Component::ParentDir);
-    if path.len() < 2 || leaves || !mounts(&facts.cgroup).iter().any(is_there) {
+    let is_there = |mounted: &Mounted| root.exists(mounted.mount.join(&path[1..]));
+    if path.len() < 2 || leaves || !hierarchies(root).iter().any(is_there) {
         return Err(format!("no group has the path {path}"));
     }
     let promised = study.promises.iter().filter_map(|promise| match &promise.is {
@@ -77,12 +78,4 @@ fn found(
     let also = files.also.iter().map(|(file, _)| Ok((file.clone(), read(file)?)));
     let also = also.collect::<Result<_, String>>()?;
     Ok(Translation { written: read(&files.file)?, also, root_settings: Vec::new(), ..files })
-}
-
-/// Where hierarchies are mounted.
-fn mounts(layout: &CgroupLayout) -> Vec<PathBuf> {
-    let names = layout.controllers.keys().map(String::as_str);
-    let (hierarchies, _) = layout.hierarchies_with(names);
-    let v2 = layout.v2_mount.as_deref().map(Path::to_path_buf);
-    hierarchies.into_iter().map(|hierarchy| hierarchy.mount).chain(v2).collect()
 }

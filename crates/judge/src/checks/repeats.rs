@@ -113,11 +113,10 @@ impl<'r> Selection<'r> {
     }
 
     /// Leaves out repeats, given by number with the reason.
-    pub(crate) fn leave_out(&mut self, disturbed: &[(usize, String)]) {
-        self.judged.retain(|(number, ..)| !disturbed.iter().any(|(other, _)| other == number));
-        self.counted -= disturbed.len().min(self.counted);
-        let parts =
-            disturbed.iter().map(|(number, why)| format!("repeat {number} left out ({why})"));
+    pub(crate) fn leave_out(&mut self, invalid: &[(usize, String)]) {
+        self.judged.retain(|(number, ..)| !invalid.iter().any(|(other, _)| other == number));
+        self.counted -= invalid.len().min(self.counted);
+        let parts = invalid.iter().map(|(number, why)| format!("repeat {number} left out ({why})"));
         self.left_out.extend(parts);
     }
 

@@ -1,13 +1,13 @@
 //! Groups that exist: a plan is told where they are and what they have, and changes nothing of them.
 
 use assay_host::knob::Translation;
-use assay_record::run_folder::{KnobRecord, PromiseRecord, RelationRecord};
+use assay_record::run_folder::{KnobRecord, PromiseRecord};
 
 use crate::plan::refusal::Refusal;
 use crate::plan::trial::{GroupPlan, KnobPlan};
 
 /// A group that exists, as it was found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExistingGroup {
     /// Its path below the mount of each hierarchy.
     pub path: String,
@@ -50,8 +50,7 @@ pub(crate) fn refuse_unrelated(
     groups: &[GroupPlan],
     refusals: &mut Vec<Refusal>,
 ) {
-    let divides = |relation: &RelationRecord| relation.kind().divides();
-    if !promises.iter().any(|promise| divides(&promise.is)) {
+    if !promises.iter().any(|promise| promise.is.kind().divides()) {
         return;
     }
     let parent = |group: &GroupPlan| {

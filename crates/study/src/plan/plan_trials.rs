@@ -253,16 +253,13 @@ impl Planner<'_> {
 
     fn member(&mut self, group: &Group, name: &str, own: &str, index: usize) -> GroupPlan {
         let disk = self.disk_of(group);
-        let existing = if group.existing.is_some() { self.existing(name) } else { None };
+        let existing = group.existing.is_some().then(|| self.existing(name));
         GroupPlan {
             name: name.to_owned(),
             measured: group.measured,
             outside: group.outside.resolve(self.workloads.factors).unwrap_or(false),
             is_inner: !group.groups.is_empty(),
-            existing: group
-                .existing
-                .as_ref()
-                .map(|_| existing.as_ref().map_or_else(String::new, |found| found.path.clone())),
+            existing: existing.as_ref().map(|found| found.path.clone()),
             knobs: match existing {
                 Some(found) => found.knobs.iter().map(FoundKnob::planned).collect(),
                 None => self.knobs(group, index, disk),
@@ -272,18 +269,15 @@ impl Planner<'_> {
         }
     }
 
-    /// What is known of a group that exists; otherwise it is refused.
-    fn existing(&mut self, name: &str) -> Option<ExistingGroup> {
-        let found = self.predictions.existing.get(name).cloned();
+    /// What is known of a group that exists; nothing of one that is refused.
+    fn existing(&mut self, name: &str) -> ExistingGroup {
         let unknown = || Err("only a group at the top of a study can exist already".to_owned());
-        let found = found.unwrap_or_else(unknown);
-        let refusal = |why| {
-            Refusal::new(
-                format!("group `{name}`: {why}"),
-                "`assay top` shows the groups of this host",
-            )
-        };
-        found.map_err(|why| self.refusals.push(refusal(why))).ok()
+        let found = self.predictions.existing.get(name).cloned().unwrap_or_else(unknown);
+        found.unwrap_or_else(|why| {
+            let remedy = "`assay top` shows the groups of this host";
+            self.refusals.push(Refusal::new(format!("group `{name}`: {why}"), remedy));
+            ExistingGroup::default()
+        })
     }
 
     /// The disk that a group names, or the only one.
