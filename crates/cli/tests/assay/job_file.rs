@@ -51,7 +51,7 @@ fn the_shipped_job_file_runs_on_four_partitions() {
     let Some(bench) = Bench::on_host("the shipped job file") else { return };
     // Unchanged except for its size.
     shipped_with(&bench, "io-weight-job.fio", &[("size=1G", "size=24M")]);
-    let study = shipped_with(&bench, "io-weight-job.toml", &[("\"5.5 GiB\"", "\"176 MiB\"")]);
+    let study = shipped_with(&bench, "io-weight-job.toml", &[("\"5184 MiB\"", "\"176 MiB\"")]);
     let ended = bench.run(&study, &["--duration", "2s", "--repeats", "2"]);
     ended.assert_verdict();
     bench.assert_host_is_as_before("after the run");

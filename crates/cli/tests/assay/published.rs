@@ -72,7 +72,7 @@ fn a_study_of_swap_is_planned_or_says_what_this_host_lacks() {
 fn what_a_published_size_needs_is_said_before_the_run() {
     let bench = Bench::aside();
     let text = bench.assay(["check", "io-weight-job", "--published"]).stdout;
-    assert!(text.contains("5632 MiB for images in the run folder"), "{text}");
+    assert!(text.contains("5184 MiB for images in the run folder"), "{text}");
     assert!(text.contains("at most 9 h of windows"), "{text}");
     let none = bench.assay(["check", "cpu-quota", "--published"]);
     none.assert_code(2);

@@ -283,8 +283,8 @@ fn cpu_weights_of_two_groups() {
             "--duration",
             "2s",
         ],
-        needs: &[Need::Controller("cpu"), Need::Controller("cpuset"), Need::Tool("fio")],
-        metrics: &[],
+        needs: &[Need::Controller("cpu"), Need::Controller("cpuset")],
+        metrics: &[("compute", "steps_per_s")],
         samples: &["cpu", "host_cpu"],
     });
 }
