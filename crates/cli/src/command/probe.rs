@@ -37,7 +37,7 @@ pub(crate) struct ProbeArguments {
     /// If the tries disagree, the limit is not provable.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeat: u32,
-    /// Only limits of these controllers: memory, pids, cpu, cpuset, io
+    /// Only limits of these controllers: memory, hugetlb, pids, cpu, cpuset, io
     #[arg(long, value_name = "CONTROLLER", value_delimiter = ',')]
     only: Vec<String>,
     /// Say what the probes may use, and change nothing
@@ -156,7 +156,7 @@ fn name_of(target: &BlameTarget) -> String {
 fn limits(only: &[String]) -> Result<Vec<Limit>, Error> {
     let known: Vec<&str> = Limit::ALL.map(Limit::controller).to_vec();
     if let Some(unknown) = only.iter().find(|name| !known.contains(&name.as_str())) {
-        let hint = "memory, pids, cpu, cpuset and io have limits that can be probed";
+        let hint = "memory, hugetlb, pids, cpu, cpuset and io have limits that can be probed";
         return Err(Error::usage(format!("--only {unknown}: no such controller\n  hint: {hint}")));
     }
     let is_wanted =

@@ -126,6 +126,11 @@ impl Bundle {
             |name: &str| self.config.pointer(&format!("/linux/resources/{name}"))?.as_f64();
         let amount = match limit {
             Limit::MemoryMax => resource("memory/limit"),
+            Limit::HugePages => {
+                let sizes = self.config.pointer("/linux/resources/hugepageLimits")?.as_array()?;
+                let size = sizes.iter().find(|one| one["pageSize"] == "2MB")?;
+                size["limit"].as_f64()
+            }
             Limit::PidsMax => resource("pids/limit"),
             Limit::CpuMax => {
                 let period =
@@ -158,11 +163,12 @@ mod tests {
         };
         let podman = of(
             json!({"memory": {"limit": 67108864, "swap": 134217728}, "cpu": {"quota": 50000, "period": 100000},
-            "pids": {"limit": 2048}}),
+            "pids": {"limit": 2048}, "hugepageLimits": [{"pageSize": "2MB", "limit": 4194304}]}),
         );
         assert_eq!(podman.amount(Limit::MemoryMax), Some(67_108_864.0));
         assert_eq!(podman.amount(Limit::CpuMax), Some(0.5));
         assert_eq!(podman.amount(Limit::PidsMax), Some(2048.0));
+        assert_eq!(podman.amount(Limit::HugePages), Some(4_194_304.0));
         let none = of(json!({"memory": {"limit": -1}, "cpu": {"quota": 0, "cpus": ""}}));
         assert_eq!(none.amount(Limit::MemoryMax), None);
         assert_eq!(none.amount(Limit::CpuMax), None);

@@ -35,7 +35,7 @@ pub(crate) struct Beside<'w> {
     pub(crate) root: &'w Root,
     pub(crate) groups: [PathBuf; 2],
     program: &'w Path,
-    patience: f64,
+    pub(crate) patience: f64,
 }
 
 impl Workshop<'_> {

@@ -15,6 +15,8 @@ pub enum Limit {
     MemoryHigh,
     /// The most swap.
     SwapMax,
+    /// The most huge pages of 2 MiB.
+    HugePages,
     /// The most tasks.
     PidsMax,
     /// CPU time in a period.
@@ -44,10 +46,11 @@ pub struct Cost {
 
 impl Limit {
     /// In the order of a page.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::MemoryMax,
         Self::MemoryHigh,
         Self::SwapMax,
+        Self::HugePages,
         Self::PidsMax,
         Self::CpuMax,
         Self::CpuWeight,
@@ -60,6 +63,7 @@ impl Limit {
     pub const fn controller(self) -> &'static str {
         match self {
             Self::MemoryMax | Self::MemoryHigh | Self::SwapMax => "memory",
+            Self::HugePages => "hugetlb",
             Self::PidsMax => "pids",
             Self::CpuMax | Self::CpuWeight => "cpu",
             Self::CpusetCpus => "cpuset",
@@ -76,6 +80,8 @@ impl Limit {
             (Self::MemoryHigh, true) => "memory.high",
             (Self::SwapMax, true) => "memory.swap.max",
             (Self::MemoryHigh | Self::SwapMax, false) => return None,
+            (Self::HugePages, true) => "hugetlb.2MB.max",
+            (Self::HugePages, false) => "hugetlb.2MB.limit_in_bytes",
             (Self::PidsMax, _) => "pids.max",
             (Self::CpuMax, true) => "cpu.max",
             (Self::CpuMax, false) => "cpu.cfs_quota_us",
@@ -95,6 +101,7 @@ impl Limit {
             Self::MemoryMax | Self::MemoryHigh | Self::SwapMax => {
                 Cost { seconds: 3.0, memory_mib: 56, ..none }
             }
+            Self::HugePages => Cost { memory_mib: 8, ..none },
             Self::PidsMax => Cost { tasks: 26, ..none },
             Self::CpuMax => Cost { seconds: 3.0, cpu_seconds: 1.2, ..none },
             Self::CpuWeight => Cost { seconds: 4.0, cpu_seconds: 4.0, tasks: 4, ..none },
@@ -123,7 +130,7 @@ impl Limit {
                 number(&text).filter(|weight: &f64| *weight != default)
             }
             // PAGE_COUNTER_MAX of mm/page_counter.c: more than any machine has.
-            Self::MemoryMax | Self::MemoryHigh | Self::SwapMax => {
+            Self::MemoryMax | Self::MemoryHigh | Self::SwapMax | Self::HugePages => {
                 number(&text).filter(|bytes| *bytes < 2_f64.powi(62))
             }
             Self::PidsMax => number(&text),
@@ -134,7 +141,7 @@ impl Limit {
     /// An amount for people.
     pub(crate) fn shown(self, amount: f64) -> String {
         match self {
-            Self::MemoryMax | Self::MemoryHigh | Self::SwapMax => {
+            Self::MemoryMax | Self::MemoryHigh | Self::SwapMax | Self::HugePages => {
                 Bytes::new(amount as u64).to_string()
             }
             Self::PidsMax => format!("{amount} tasks"),

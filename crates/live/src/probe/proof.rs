@@ -2,6 +2,7 @@
 
 mod cpu;
 mod cpuset;
+mod huge_pages;
 pub(crate) mod io;
 mod memory;
 mod pids;
@@ -89,6 +90,7 @@ pub(crate) fn prove(
         Limit::MemoryMax => memory::max(beside, amount),
         Limit::MemoryHigh => memory::high(beside, amount),
         Limit::SwapMax => memory::swap(beside, amount),
+        Limit::HugePages => huge_pages::max(beside, amount),
         Limit::PidsMax => pids::max(beside, amount),
         Limit::CpuMax => cpu::max(beside, amount),
         Limit::CpuWeight => cpu::weight(beside, group),

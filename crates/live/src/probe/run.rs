@@ -307,6 +307,7 @@ fn met(root: &Root, group: &Path, limit: Limit, is_v2: bool) -> Option<String> {
             ("memory.events", "oom_kill", "processes killed for lack of memory")
         }
         (Limit::MemoryHigh, true) => ("memory.events", "high", "times slowed"),
+        (Limit::HugePages, true) => ("hugetlb.2MB.events", "max", "huge pages refused"),
         (Limit::PidsMax, _) => ("pids.events", "max", "forks refused"),
         (Limit::CpuMax, _) => ("cpu.stat", "nr_throttled", "periods throttled"),
         _ => return None,

@@ -154,10 +154,10 @@ struct Touched {
     ns: u64,
 }
 
-/// Touches so much memory for at most a second; `None` if the probe was killed.
+/// Touches so much memory for at most a second, in an emulated guest three; `None` if the probe was killed.
 fn touch(beside: &Beside<'_>, group: usize, bytes: u64) -> Result<Option<Touched>, Error> {
     let mut probe = beside.start(group, "memory")?;
-    let answer = probe.ask(&format!("touch {bytes} 1"))?;
+    let answer = probe.ask(&format!("touch {bytes} {}", beside.patience))?;
     let Some(answer) = answer else {
         let _ = probe.ended_within(Duration::from_secs(1));
         return Ok(None);
