@@ -15,7 +15,7 @@ use assay_sys::kernel::Root;
 use assay_test_support::{HostLock, Need, TestLoop, host_measured};
 
 /// How long requests are watched.
-const LENGTH: Duration = Duration::from_secs(2);
+const LENGTH: Duration = Duration::from_millis(1500);
 
 /// A group of the test: its name, its weight, and how many requests it keeps outstanding.
 type Reader = (&'static str, u32, u32);
@@ -147,7 +147,7 @@ fn under_bfq_each_of_two_groups_waits_in_the_scheduler_while_the_other_is_served
 
     let bfq = answer.bfq.value().unwrap_or_else(|| panic!("{:?}", answer.bfq));
     // 1000 a second, if the CPU is not stopped by a hypervisor.
-    assert!(bfq.samples > 1_000, "{text}");
+    assert!(bfq.samples > 750, "{text}");
     let [light, heavy] = ["light", "heavy"].map(|name| bfq.group(&path(name)).unwrap());
     assert!(heavy.in_service_percent > light.in_service_percent, "{text}");
     assert_eq!((light.weight, heavy.weight), (Some(100), Some(300)), "{text}");

@@ -17,7 +17,7 @@ use assay_sys::kernel::{Root, affinity};
 use assay_test_support::{HostLock, Need, host_measured, skip};
 
 /// How long groups are watched.
-const LENGTH: Duration = Duration::from_secs(2);
+const LENGTH: Duration = Duration::from_millis(1500);
 
 fn lock(test: &str) -> Option<HostLock> {
     host_measured(test, &[Need::Controller("cpu")])

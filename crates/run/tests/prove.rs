@@ -36,7 +36,7 @@ fn options(culprit: &str, by: HoldBy) -> ProveOptions {
         culprit: culprit.to_owned(),
         by,
         turns: 8,
-        length: Duration::from_millis(600),
+        length: Duration::from_millis(400),
         seed: 3,
         allow_foreign: false,
     }

@@ -62,7 +62,7 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
         "--only",
         "requests",
         "--duration",
-        "4s",
+        "2s",
         "--out",
     ]);
     command.arg(&out);

@@ -114,13 +114,15 @@ pub(super) fn visit(
         skip(test, &format!("no guest: {why}"));
         return None;
     }
-    // Each test is a process of its own: the first one boots the guest and keeps what it printed for the others.
+    // Each test is a process of its own: the first one boots the guest and keeps what it printed for the others. One that is
+    // tried again, as in CI, is not shown the same again.
+    let attempt = env::var("NEXTEST_ATTEMPT").unwrap_or_default();
     let suite = env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| std::process::id().to_string());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests").join(suite);
     fs::create_dir_all(&folder).unwrap();
     let lock = File::create(folder.join(format!("{name}.lock"))).unwrap();
     rustix::io::retry_on_intr(|| flock(&lock, FlockOperation::LockExclusive)).unwrap();
-    let kept = folder.join(format!("{name}.json"));
+    let kept = folder.join(format!("{name}-{attempt}.json"));
     if !kept.exists() {
         let visit = run(kernel, options, script);
         // scripts/test prints them.
