@@ -368,15 +368,23 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Val
     first.chain(of_repeats.filter_map(|rule| rule.check(evidence))).collect()
 }
 
-/// Repeats in which a check failed, by number with the reason, provided that it held in most repeats of the trial: the trial
-/// can do without them. A breach in such a repeat still counts against the promise, so that nobody keeps it by leaving repeats out.
-pub(crate) fn invalid(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
+/// Repeats in which a check failed that concerns all promises, by number with the reason, provided that it held in most repeats
+/// of the trial: the trial can do without them. What they say must not decide ([`crate::promise`]). `has_others` is whether
+/// more is promised than of sampled measures.
+pub(crate) fn invalid(evidence: &Evidence<'_>, has_others: bool) -> Vec<(usize, String)> {
+    let concerns_all = |rule: &&Rule| {
+        let concerned = |(measure, relation): &(Measure, &RelationRecord)| {
+            rule.scope.concerns(*measure, relation)
+        };
+        rule.scope == Scope::All || !has_others && evidence.promises.iter().all(concerned)
+    };
     let found: Vec<(usize, String)> = evidence
         .repeats
         .iter()
         .filter_map(|repeat| {
             let alone = Evidence { repeats: std::slice::from_ref(repeat), ..*evidence };
             let rules = RULES.iter().filter(|rule| matches!(rule.find, Find::Each(_)));
+            let rules = rules.filter(concerns_all);
             let failed: Vec<String> = rules
                 .filter_map(|rule| rule.check(&alone))
                 .filter(|validity| !validity.check.ok)

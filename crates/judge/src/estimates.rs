@@ -9,6 +9,7 @@ use assay_stats::{Grid, jain};
 
 use crate::decide::Deviation;
 use crate::expected::Expected;
+use crate::promise::Judged;
 use crate::verdict::wording::percent;
 use crate::verdict::{GroupJudgement, Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 
@@ -128,7 +129,7 @@ impl PromiseData<'_> {
     }
 
     /// Computes the numbers; the error names what is missing.
-    pub(crate) fn numbers(&self) -> Result<Estimates, String> {
+    pub(crate) fn numbers(&self, judged: Judged<'_, '_>) -> Result<Estimates, String> {
         let shares = self.shares();
         let start = |repeat: &Observed<'_>| {
             let found = Start::new(repeat.judged, self.quantity, &shares, self.unit);
@@ -141,7 +142,7 @@ impl PromiseData<'_> {
         let window_s = self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum();
         let spans = self.spans();
         let facts = self.facts();
-        let (judged, in_spans) = self.judge_spans(&spans).unzip();
+        let (of_spans, in_spans) = self.judge_spans(&spans).unzip();
         let in_spans = in_spans.unwrap_or_default();
         let of_group = |(index, (name, expected)): (usize, &(String, Expected))| {
             let values: Vec<f64> = starts.iter().map(|start| start.values[index]).collect();
@@ -166,8 +167,8 @@ impl PromiseData<'_> {
             errors: self.repeats.iter().map(|repeat| self.error(repeat.judged)).collect(),
             window_s,
             repeats: self.repeats.len(),
-            was: self.was(&facts),
-            spans: judged,
+            was: self.was(&facts, judged),
+            spans: of_spans,
         })
     }
 
@@ -200,10 +201,10 @@ impl PromiseData<'_> {
     }
 
     /// The group furthest off over all observed seconds, and the starts in which all groups were inside.
-    fn was(&self, facts: &[f64]) -> Option<Observation> {
+    fn was(&self, facts: &[f64], judged: Judged<'_, '_>) -> Option<Observation> {
         let (group, error) = self.furthest(facts)?;
         let inside = |repeat: &Observed<'_>| self.error(repeat.observed) <= self.within;
-        let starts = Starts::count(self.repeats.iter().map(inside));
+        let starts = judged.starts(Starts::count(self.repeats.iter().map(inside)));
         let seconds = self.repeats.iter().map(|repeat| repeat.observed.seconds()).sum();
         Some(Observation::new(group, error, self.within, seconds, starts))
     }

@@ -28,6 +28,13 @@ impl Found {
         Self { void: Some(why), ..Self::new(without_numbers(promise)) }
     }
 
+    /// Makes undecided what the numbers alone decide.
+    pub(crate) fn open(&mut self) {
+        let groups = self.judged.groups.iter_mut().map(|group| &mut group.verdict);
+        groups.chain([&mut self.judged.verdict]).for_each(|verdict| *verdict = Verdict::Undecided);
+        self.names_objection = true;
+    }
+
     /// The judgement. `void` says why it is void whatever the numbers, `objection` why it is not kept.
     pub(crate) fn conclude(
         self,

@@ -9,6 +9,7 @@ use assay_stats::rule::Starts;
 use crate::by_starts::{self, Row, mean};
 use crate::found::{Found, without_numbers};
 use crate::metric::{Metric, Values};
+use crate::promise::Judged;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
 use crate::verdict::wording::{count, margin, number, percent, some_of};
@@ -19,8 +20,13 @@ use crate::{placement, reason};
 const NO_SPANS: &str = "`every` asks for spans, and a workload reports one number a repeat";
 
 /// The numbers of a promise on `metric`.
-pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord, metric: Metric<'_>) -> Found {
-    let values = metric.values(subject.trial, &subject.repeats, |_| true);
+pub(crate) fn judge(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    metric: Metric<'_>,
+    of: Judged<'_, '_>,
+) -> Found {
+    let values = metric.values(subject.trial, of.repeats, |_| true);
     let found = values
         .and_then(Values::if_any)
         .and_then(|values| Ok((rows(promise, &values)?, values.left_out)));
@@ -34,7 +40,8 @@ pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord, metric: Metr
     };
     let starts = by_starts::starts(|| rows.iter());
     let (verdict, needs) = by_starts::decide(starts, subject.part);
-    let mut reason = sentence(promise, &rows, starts);
+    let all_known = of.starts(starts);
+    let mut reason = sentence(promise, &rows, all_known);
     if !left_out.is_empty() {
         reason = format!("{reason}; left out: {}", some_of(&left_out, "; "));
     }
@@ -45,7 +52,7 @@ pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord, metric: Metr
         verdict,
         reason,
         worst_error: worst.map(Row::error),
-        was: was(&subject.repeats, &rows, promise.within, starts),
+        was: was(of.repeats, &rows, promise.within, all_known),
         // If a repeat lacks a value, errors cannot be assigned to repeats.
         errors: if left_out.is_empty() {
             (0..starts.of).map(largest).collect()
@@ -107,12 +114,12 @@ pub(crate) fn broken(
     promise: &PromiseRecord,
     metric: Metric<'_>,
     repeats: &[Repeat<'_>],
-) -> Option<String> {
-    let values = metric.values(subject.trial, repeats, |_| true).and_then(Values::if_any).ok()?;
-    let rows = rows(promise, &values).ok()?;
-    let worst = rows.iter().max_by(|a, b| a.worst().total_cmp(&b.worst()))?;
-    let off = worst.worst();
-    (off > promise.within).then(|| format!("`{}` was off by {}", worst.name, percent(off)))
+) -> Result<Option<String>, String> {
+    let values = metric.values(subject.trial, repeats, |_| true).and_then(Values::if_any)?;
+    let rows = rows(promise, &values)?;
+    let worst = rows.iter().max_by(|a, b| a.worst().total_cmp(&b.worst()));
+    let outside = worst.filter(|worst| worst.worst() > promise.within);
+    Ok(outside.map(|one| format!("`{}` was off by {}", one.name, percent(one.worst()))))
 }
 
 /// Causes of a broken promise: a known one in the placement makes the search for others unnecessary.

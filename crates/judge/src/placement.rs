@@ -13,6 +13,7 @@ use assay_record::terms::PlacementMeasure;
 
 use crate::by_starts::{self, Row};
 use crate::found::{Found, without_numbers};
+use crate::promise::Judged;
 use crate::reason;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
@@ -33,16 +34,21 @@ pub struct PlacedWorkload<'r> {
 }
 
 /// The numbers of a promise with the relation `placed`.
-pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
+pub(crate) fn judge(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    judged_by: Judged<'_, '_>,
+) -> Found {
     let Some(what) = PlacementMeasure::parse(&promise.measure) else {
         return Found::nothing(promise, format!("`{}` has no placement", promise.measure));
     };
-    let seen = match look(subject, promise, what, &subject.repeats) {
+    let seen = match look(subject, promise, what, judged_by.repeats) {
         Ok(seen) => seen,
         Err(why) => return Found::nothing(promise, why),
     };
     let starts = by_starts::starts(|| seen.iter().map(|one| &one.row));
     let (verdict, needs) = by_starts::decide(starts, subject.part);
+    let all_known = judged_by.starts(starts);
     let mut judged = PromiseJudgement { verdict, ..without_numbers(promise) };
     for one in &seen {
         let was = Some(Interval::exact(one.row.seen().value));
@@ -52,11 +58,12 @@ pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
     if let Some(worst) = seen.iter().min_by(|a, b| in_place(a).total_cmp(&in_place(b))) {
         let Interval { value, low, high } = worst.row.seen();
         let error = Interval { value: 1.0 - value, low: 1.0 - high, high: 1.0 - low };
-        let seconds = subject.repeats.iter().map(Repeat::window_s).sum();
+        let seconds = judged_by.repeats.iter().map(Repeat::window_s).sum();
         let (name, within) = (&worst.row.name, promise.within);
-        judged.was = Some(Observation::new(name, error.value, within, seconds, starts));
+        judged.was = Some(Observation::new(name, error.value, within, seconds, all_known));
         judged.worst_error = Some(error);
-        judged.reason = format!("{}; {}", sentence(worst, what, within), reason::of_starts(starts));
+        judged.reason =
+            format!("{}; {}", sentence(worst, what, within), reason::of_starts(all_known));
         if by_starts::is_off(starts, verdict) {
             judged.causes = subject.causes.of_placement(worst, what);
         }
@@ -69,12 +76,12 @@ pub(crate) fn broken(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     repeats: &[Repeat<'_>],
-) -> Option<String> {
-    let what = PlacementMeasure::parse(&promise.measure)?;
-    let seen = look(subject, promise, what, repeats).ok()?;
+) -> Result<Option<String>, String> {
+    let what = PlacementMeasure::parse(&promise.measure).ok_or("it has no placement")?;
+    let seen = look(subject, promise, what, repeats)?;
     let mut parts = seen.iter().map(|one| (&one.row.name, one.row.seen().value));
-    let (name, part) = parts.find(|(_, part)| *part < 1.0 - promise.within)?;
-    Some(format!("{} of `{name}` were in place", percent(part)))
+    let outside = parts.find(|(_, part)| *part < 1.0 - promise.within);
+    Ok(outside.map(|(name, part)| format!("{} of `{name}` were in place", percent(part))))
 }
 
 /// Every placed workload of a measured group in these repeats, or why nothing can be shown.

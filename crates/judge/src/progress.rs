@@ -14,6 +14,7 @@ use assay_stats::progress::{Lag, Stall, longest_stall};
 use assay_stats::rule::{FEWEST, Starts, rarer_than_one_in_s};
 
 use crate::found::{Found, without_numbers};
+use crate::promise::Judged;
 use crate::reason;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
@@ -50,8 +51,12 @@ impl Seen {
 }
 
 /// The numbers of a promise with the relation `within`.
-pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
-    let repeats = &subject.repeats;
+pub(crate) fn judge(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    judged_by: Judged<'_, '_>,
+) -> Found {
+    let repeats = judged_by.repeats;
     let groups = match of_groups(subject, promise, repeats) {
         Ok(groups) if groups.iter().all(|(_, seen)| !seen.is_empty()) => groups,
         Ok(_) => return Found::nothing(promise, "no repeat can be judged".to_owned()),
@@ -59,7 +64,7 @@ pub(crate) fn judge(subject: &Subject<'_>, promise: &PromiseRecord) -> Found {
     };
     let observed = Verdict::worst(groups.iter().flat_map(|(_, seen)| seen).map(Seen::verdict));
     let is_short = repeats.len() < FEWEST;
-    let was = was(repeats, &groups, observed);
+    let was = was(judged_by, &groups, observed);
     let mut reason = sentence(&groups, observed);
     if observed == Verdict::Kept {
         reason = format!("{reason}; {}", rarity(was.seconds));
@@ -89,11 +94,11 @@ pub(crate) fn broken(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     repeats: &[Repeat<'_>],
-) -> Option<String> {
-    let alone = of_groups(subject, promise, repeats).ok()?;
+) -> Result<Option<String>, String> {
+    let alone = of_groups(subject, promise, repeats)?;
     let broken = |seen: &Seen| seen.verdict() == Verdict::Broken;
-    let (name, _) = alone.iter().find(|(_, seen)| seen.iter().any(broken))?;
-    Some(format!("`{name}` waited longer"))
+    let outside = alone.iter().find(|(_, seen)| seen.iter().any(broken));
+    Ok(outside.map(|(name, _)| format!("`{name}` waited longer")))
 }
 
 /// What none in so many seconds excludes, and how long it takes to say more.
@@ -181,7 +186,8 @@ fn row(name: &str, seen: &[Seen]) -> Option<GroupJudgement> {
     })
 }
 
-fn was(repeats: &[Repeat<'_>], groups: &Groups<'_>, verdict: Verdict) -> Observation {
+fn was(judged_by: Judged<'_, '_>, groups: &Groups<'_>, verdict: Verdict) -> Observation {
+    let repeats = judged_by.repeats;
     let (group, error) = worst(groups).map_or_else(
         || (String::new(), Interval { value: 0.0, low: 0.0, high: 0.0 }),
         |(name, seen)| (name.to_owned(), seen.error()),
@@ -190,7 +196,7 @@ fn was(repeats: &[Repeat<'_>], groups: &Groups<'_>, verdict: Verdict) -> Observa
         let seen = |(_, seen): &(&str, Vec<Seen>)| seen.get(index).map(Seen::verdict);
         groups.iter().all(|group| seen(group) == Some(Verdict::Kept))
     };
-    let starts = Starts::count((0..repeats.len()).map(inside));
+    let starts = judged_by.starts(Starts::count((0..repeats.len()).map(inside)));
     let seconds = repeats.iter().map(Repeat::window_s).sum();
     Observation { verdict, error, ..Observation::new(&group, error.value, 0.0, seconds, starts) }
 }

@@ -9,14 +9,15 @@ mod unbound;
 use assay_record::run_folder::{PromiseRecord, RelationRecord};
 use assay_record::terms::Measure;
 use assay_stats::over_repeats::MOST_REPEATS;
-use assay_stats::rule::FEWEST;
+use assay_stats::rule::{FEWEST, Starts};
 
-use crate::checks::Scope;
+use crate::checks::{Scope, window};
 use crate::estimates::Estimates;
 use crate::found::{Found, without_numbers};
 use crate::metric::Metric;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
+use crate::verdict::wording::{some_of, together};
 use crate::verdict::{PromiseJudgement, Verdict};
 use crate::{decide, metric_promise, placement, progress, reason};
 use data::promise_data;
@@ -53,20 +54,113 @@ impl<'p> Kind<'p> {
         }
     }
 
-    /// How one repeat was outside the promise, if it was.
+    /// What the numbers of these repeats say alone, and of means the numbers.
+    fn judge(
+        self,
+        subject: &Subject<'_>,
+        promise: &PromiseRecord,
+        judged: Judged<'_, '_>,
+    ) -> (Found, Option<Estimates>) {
+        let found = match self {
+            Self::Means(measure) => match numbers(subject, promise, measure, judged) {
+                Ok(numbers) => {
+                    return (of_means(subject, promise, measure, &numbers), Some(numbers));
+                }
+                Err(why) => Found::nothing(promise, format!("there is no number to judge: {why}")),
+            },
+            Self::Metric(metric) => metric_promise::judge(subject, promise, metric, judged),
+            Self::Placed => placement::judge(subject, promise, judged),
+            Self::Progress => progress::judge(subject, promise, judged),
+        };
+        (found, None)
+    }
+
+    /// How one repeat was outside the promise, if it was; or why it has no number.
     fn how_broken(
         self,
         subject: &Subject<'_>,
         promise: &PromiseRecord,
         repeat: &Repeat<'_>,
-    ) -> Option<String> {
+    ) -> Result<Option<String>, String> {
         let alone = std::slice::from_ref(repeat);
         match self {
-            Self::Means(measure) => promise_data(subject, promise, measure, alone).ok()?.broken(),
+            _ if repeat.window_s() < window::LEAST_S => Err("its window is too short".to_owned()),
+            Self::Means(measure) => Ok(promise_data(subject, promise, measure, alone)?.broken()),
             Self::Metric(metric) => metric_promise::broken(subject, promise, metric, alone),
             Self::Placed => placement::broken(subject, promise, alone),
             Self::Progress => progress::broken(subject, promise, alone),
         }
+    }
+}
+
+/// The repeats that a promise is judged by.
+#[derive(Clone, Copy)]
+pub(crate) struct Judged<'s, 'r> {
+    pub(crate) repeats: &'s [Repeat<'r>],
+    /// How many others, which a check left out, were outside or have no number: of another start nothing better is known.
+    pub(crate) outside: usize,
+}
+
+impl Judged<'_, '_> {
+    /// The starts that were inside, of all that are known to be one or the other.
+    pub(crate) fn starts(self, judged: Starts) -> Starts {
+        Starts { of: judged.of + self.outside, ..judged }
+    }
+}
+
+/// The repeats that a check left out. They must not decide: whatever makes a check fail may be what makes a group fail.
+struct LeftOut<'r> {
+    with_number: Vec<Repeat<'r>>,
+    outside: usize,
+    without_number: Vec<String>,
+}
+
+impl<'r> LeftOut<'r> {
+    fn new(kind: Kind<'_>, subject: &Subject<'r>, promise: &PromiseRecord) -> Self {
+        let mut left_out = Self { with_number: Vec::new(), outside: 0, without_number: Vec::new() };
+        for repeat in subject.invalid() {
+            match kind.how_broken(subject, promise, repeat) {
+                Ok(broken) => {
+                    left_out.outside += usize::from(broken.is_some());
+                    left_out.with_number.push(repeat.clone());
+                }
+                Err(why) => {
+                    left_out.outside += 1;
+                    let number = repeat.number;
+                    left_out
+                        .without_number
+                        .push(format!("repeat {number}, which is left out, has no number: {why}"));
+                }
+            }
+        }
+        left_out
+    }
+
+    /// Why the verdict is not certain: with these repeats, as far as they have numbers, it would be another.
+    fn differs(
+        &self,
+        kind: Kind<'_>,
+        subject: &Subject<'r>,
+        promise: &PromiseRecord,
+        verdict: Verdict,
+    ) -> Option<String> {
+        if self.with_number.is_empty() || verdict == Verdict::Undecided {
+            return None;
+        }
+        let all: Vec<Repeat<'r>> =
+            subject.repeats.iter().chain(&self.with_number).cloned().collect();
+        let (found, _) = kind.judge(subject, promise, Judged { repeats: &all, outside: 0 });
+        let with = if found.void.is_some() { Verdict::Void } else { found.judged.verdict };
+        let numbers: Vec<String> =
+            self.with_number.iter().map(|repeat| repeat.number.to_string()).collect();
+        let repeats = if numbers.len() == 1 { "repeat" } else { "repeats" };
+        (with != verdict).then(|| {
+            format!(
+                "with {repeats} {}, left out, it would be {}",
+                some_of(&numbers, ", "),
+                with.word()
+            )
+        })
     }
 }
 
@@ -78,31 +172,30 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
     };
     let failed = subject.failed(|scope| kind.is_concerned(scope, promise));
     let by_checks = (!failed.is_empty()).then(|| reason::failed_checks(&failed));
-    let means = match kind {
-        Kind::Means(measure) => Some((measure, numbers(subject, promise, measure))),
-        _ => None,
-    };
-    let found = match (kind, &means) {
-        (_, Some((measure, Ok(numbers)))) => of_means(subject, promise, *measure, numbers),
-        (_, Some((_, Err(why)))) => {
-            Found::nothing(promise, format!("there is no number to judge: {why}"))
+    let left_out = LeftOut::new(kind, subject, promise);
+    let judged = Judged { repeats: &subject.repeats, outside: left_out.outside };
+    let (mut found, means) = match kind {
+        Kind::Placed | Kind::Progress if by_checks.is_some() => {
+            (Found::new(without_numbers(promise)), None)
         }
-        (Kind::Metric(metric), None) => metric_promise::judge(subject, promise, metric),
-        _ if by_checks.is_some() => Found::new(without_numbers(promise)),
-        (Kind::Progress, None) => progress::judge(subject, promise),
-        (Kind::Placed | Kind::Means(_), None) => placement::judge(subject, promise),
+        _ => kind.judge(subject, promise, judged),
     };
-    let is_void = by_checks.is_some() || found.void.is_some();
-    let broken = |repeat: &Repeat<'_>| kind.how_broken(subject, promise, repeat);
-    let objection = if is_void { None } else { subject.objection(broken) };
+    let mut objection = None;
+    if by_checks.is_none() && found.void.is_none() {
+        let broken = |repeat: &Repeat<'_>| kind.how_broken(subject, promise, repeat).ok()?;
+        let differs = left_out.differs(kind, subject, promise, found.judged.verdict);
+        if differs.is_some() {
+            found.open();
+        }
+        let parts = subject.objection(broken).into_iter().chain(left_out.without_number);
+        objection = together(parts.chain(differs));
+    }
     let mut judged = found.conclude(by_checks, objection);
-    match &means {
-        Some((measure, numbers)) => {
-            let numbers = numbers.as_ref().ok();
-            (judged.causes, judged.proofs) =
-                subject.causes.of_means(subject, (promise, *measure), numbers, judged.verdict);
-        }
-        None => judged.causes.extend(failed.iter().filter_map(|validity| validity.cause())),
+    if let Kind::Means(measure) = kind {
+        (judged.causes, judged.proofs) =
+            subject.causes.of_means(subject, (promise, measure), means.as_ref(), judged.verdict);
+    } else {
+        judged.causes.extend(failed.iter().filter_map(|validity| validity.cause()));
     }
     judged
 }
@@ -112,7 +205,8 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
 pub(crate) fn preliminary(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
     let later = || "available after the repeat".to_owned();
     let found = Measure::parse(&promise.measure).ok_or_else(later).and_then(|measure| {
-        Ok(of_means(subject, promise, measure, &numbers(subject, promise, measure)?))
+        let all = Judged { repeats: &subject.repeats, outside: 0 };
+        Ok(of_means(subject, promise, measure, &numbers(subject, promise, measure, all)?))
     });
     found.unwrap_or_else(|why| Found::nothing(promise, why)).conclude(None, None)
 }
@@ -121,8 +215,10 @@ fn numbers(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     measure: Measure,
+    judged: Judged<'_, '_>,
 ) -> Result<Estimates, String> {
-    promise_data(subject, promise, measure, &subject.repeats)?.numbers()
+    let data = promise_data(subject, promise, measure, judged.repeats)?;
+    data.numbers(judged)
 }
 
 /// What the means say, unless a limit was not tested.

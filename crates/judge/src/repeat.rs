@@ -11,6 +11,7 @@ use assay_stats::start::warm_up_s;
 use assay_stats::{Grid, series};
 
 /// A repeat with its judged window.
+#[derive(Clone)]
 pub struct Repeat<'r> {
     /// Index in the manifest, counted from 1.
     pub number: usize,
@@ -29,6 +30,7 @@ pub struct Repeat<'r> {
 }
 
 /// One measure in one repeat.
+#[derive(Clone)]
 struct Grids {
     /// All observed data, including warm-up.
     observed: Grid,

@@ -116,7 +116,9 @@ fn over_time(
         every: None,
         repeats: vec![Observed { number: 1, observed: whole, judged: &judged }],
     };
-    let numbers = data.numbers().map_err(|_| "all amounts are zero")?;
+    let numbers = data
+        .numbers(crate::promise::Judged { repeats: &[], outside: 0 })
+        .map_err(|_| "all amounts are zero")?;
     let seconds = judged.seconds();
     let mut evidence = format!(
         "{seconds:.1} s common to all groups after warm-up (at least {:.0} s needed)",

@@ -48,7 +48,13 @@ fn in_fact(promise: PromiseJudgement) -> PromiseJudgement {
 #[must_use]
 pub fn is_enough(manifest: &Manifest, number: usize, samples: &Samples) -> bool {
     let Some(trial) = manifest.trials.get(number) else { return false };
-    if trial.stop != StopRecord::Decided || !is_due(manifest, number, samples) {
+    let due = |number| is_due(manifest, number, samples);
+    // All trials of a comparison end together, though of some more repeats may count than of others.
+    let is_any_due = match manifest.comparisons.is_empty() {
+        true => due(number),
+        false => (0..manifest.trials.len()).any(due),
+    };
+    if trial.stop != StopRecord::Decided || !is_any_due {
         return false;
     }
     let is_decided = |verdict: Verdict| verdict != Verdict::Undecided;
@@ -58,7 +64,7 @@ pub fn is_enough(manifest: &Manifest, number: usize, samples: &Samples) -> bool 
             && judge_one(manifest, number, of_trial).is_some_and(|one| is_decided(one.verdict));
     }
     let round = trial.repeats.len();
-    manifest.trials.iter().all(|other| other.repeats.len() >= round) && {
+    manifest.trials.iter().all(|other| other.repeats.len() == round) && {
         let judged = judge_so_far(manifest, samples, &NoCauses);
         let promising = judged.trials.iter().filter(|one| !one.promises.is_empty());
         promising.map(|one| one.verdict).all(is_decided)

@@ -106,7 +106,10 @@ impl<'r> Subject<'r> {
         };
         let mut selection = Selection::new(trial, samples);
         let repeats = subject.prepare(&selection.judged);
-        let invalid = checks::invalid(&subject.evidence(&repeats));
+        let compared = manifest.comparisons.iter().map(|comparison| &comparison.measure);
+        let mut promised = trial.promises.iter().map(|one| &one.measure).chain(compared);
+        let has_others = promised.any(|measure| Measure::parse(measure).is_none());
+        let invalid = checks::invalid(&subject.evidence(&repeats), has_others);
         selection.leave_out(&invalid);
         let is_invalid =
             |repeat: &Repeat<'_>| invalid.iter().any(|(other, _)| *other == repeat.number);
@@ -161,18 +164,24 @@ impl<'r> Subject<'r> {
         self.left_out.iter().filter(|one| one.window_s() >= window::LEAST_S)
     }
 
+    /// Repeats that took place and that a check left out.
+    pub fn invalid(&self) -> impl Iterator<Item = &Repeat<'r>> {
+        self.left_out.iter().filter(|one| one.record.fault.is_none())
+    }
+
     /// Why a promise is not kept despite the counted repeats: unobserved repeats may have broken
-    /// it, and a repeat that was left out is still a fact. `broken` describes the breach of a
+    /// it, and a repeat that the user ended is still a fact. `broken` describes the breach of a
     /// repeat, if any.
     pub fn objection(&self, broken: impl Fn(&Repeat<'_>) -> Option<String>) -> Option<String> {
         let unseen = self
             .unseen
             .as_ref()
             .map(|why| format!("the promise may have been broken in the missing part: {why}"));
-        let left_out = self.left_out_with_samples().filter_map(|repeat| {
+        let ended = self.left_out_with_samples().filter(|repeat| repeat.record.fault.is_some());
+        let ended = ended.filter_map(|repeat| {
             let number = repeat.number;
             Some(format!("repeat {number}, which is left out, was broken: {}", broken(repeat)?))
         });
-        together(unseen.into_iter().chain(left_out))
+        together(unseen.into_iter().chain(ended))
     }
 }

@@ -78,12 +78,14 @@ impl ValueRequest<'_> {
         let of = |repeat| self.of_left_out(subject, std::slice::from_ref(repeat)).ok();
         let numbers =
             self.passed(subject).and_then(|()| self.of_repeats(subject, &subject.repeats));
+        let left_out: Vec<(usize, f64)> =
+            subject.left_out.iter().filter_map(of).flatten().collect();
         let without_value =
-            numbers.as_ref().ok().and_then(|found| self.without_value(subject, found));
+            numbers.as_ref().ok().and_then(|found| self.without_value(subject, found, &left_out));
         let unseen: Vec<String> = subject.unseen.clone().into_iter().chain(without_value).collect();
         TrialValues {
             numbers,
-            left_out: subject.left_out.iter().filter_map(of).flatten().collect(),
+            left_out,
             has_zeros: !self.zeros(subject, &subject.repeats).is_empty(),
             least: self.sampled().and_then(|measure| {
                 let seconds = subject.repeats.iter().map(Repeat::window_s).reduce(f64::min)?;
@@ -93,11 +95,16 @@ impl ValueRequest<'_> {
         }
     }
 
-    /// Counted repeats without the number: an instance that is cut off at the end is the slowest.
-    fn without_value(&self, subject: &Subject<'_>, found: &[(usize, f64)]) -> Option<String> {
-        let has = |number: usize| found.iter().any(|(given, _)| *given == number);
-        let without_value =
-            subject.repeats.iter().map(|repeat| repeat.number).filter(|one| !has(*one));
+    /// Whole repeats without the number: an instance that is cut off at the end is the slowest.
+    fn without_value(
+        &self,
+        subject: &Subject<'_>,
+        found: &[(usize, f64)],
+        left_out: &[(usize, f64)],
+    ) -> Option<String> {
+        let has = |number: usize| found.iter().chain(left_out).any(|(given, _)| *given == number);
+        let whole = subject.repeats.iter().chain(subject.invalid());
+        let without_value = whole.map(|repeat| repeat.number).filter(|one| !has(*one));
         let without_value: Vec<String> = without_value.map(|number| number.to_string()).collect();
         let repeats = if without_value.len() == 1 { "repeat" } else { "repeats" };
         (!without_value.is_empty())

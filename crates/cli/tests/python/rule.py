@@ -113,9 +113,9 @@ def main(run, samples):
                 key = int(row["trial"]), int(row["repeat"]), row["source"], row["subject"]
                 readings[key][int(row["time_ns"])][row["counter"]] = int(row["value"])
     for number, (trial, judged) in enumerate(zip(manifest["trials"], verdict["trials"])):
-        # Repeats that a check leaves out are not found here, but named.
-        left_out = " ".join(check["evidence"] for check in judged["validity"] if check["check"] == "repeats")
-        counted = [i for i, one in enumerate(trial["repeats"]) if not one.get("fault") and f"repeat {i + 1} left out" not in left_out]
+        counted = [number - 1 for number in judged["rounds"]]
+        # Those that a check leaves out. They must not decide.
+        left_out = [i for i, one in enumerate(trial["repeats"]) if not one.get("fault") and i not in counted]
         for promise, found in zip(trial["promises"], judged["promises"]):
             if promise["measure"] not in COUNTERS or not found["groups"] or not counted:
                 continue
@@ -125,20 +125,31 @@ def main(run, samples):
             low, high = 1 - promise["within"], 1 + promise["within"]
             low, high = (0, high) if found["is"].startswith("at_most") else (low, math.inf) if found["is"].startswith("at_least") else (low, high)
             shares = not found["is"].startswith("at_")
-            starts = []
-            for i in counted:
-                rows = lambda group: sorted((at, sum(values[c] for c in counters) * scale) for at, values in readings[number, i, source, group].items())
-                starts.append(start_of(trial["repeats"][i], [rows(group) for group in groups], trial["warm_up"], shares))
-            inside = sum(all(low <= y / p <= high for y, p in zip(whole, promised)) for _, whole, _, _, _ in starts)
-            piece, out, kept, broken = max(start[3] for start in starts), [], True, False
-            for g, p in enumerate(promised):
-                numbers, slices = [start[0][g] for start in starts], sum(start[2][g] for start in starts)
-                a, b = bounds(numbers, slices, piece, KEPT)
-                x, y = bounds(numbers, slices, piece, BROKEN / len(groups))
-                kept, broken = kept and low <= a / p and b / p <= high, broken or x / p > high or y / p < low
-                out.append([groups[g], sum(numbers) / len(numbers), a, None if math.isinf(b) else b])
-            word = "broken" if broken else "kept" if kept else "undecided"
-            print(json.dumps({"trial": number, "measure": promise["measure"], "is": found["is"], "verdict": word, "inside": inside, "of": len(starts), "another_at_least": another(inside, len(starts)), "groups": out}))
+
+            def start(i):
+                rows = [sorted((at, sum(values[c] for c in counters) * scale) for at, values in readings[number, i, source, group].items()) for group in groups]
+                return start_of(trial["repeats"][i], rows, trial["warm_up"], shares) if all(rows) else None
+
+            def is_inside(start):
+                return all(low <= y / p <= high for y, p in zip(start[1], promised))
+
+            def decide(starts):
+                piece, out, kept, broken = max(start[3] for start in starts), [], True, False
+                for g, p in enumerate(promised):
+                    numbers, slices = [start[0][g] for start in starts], sum(start[2][g] for start in starts)
+                    a, b = bounds(numbers, slices, piece, KEPT)
+                    x, y = bounds(numbers, slices, piece, BROKEN / len(groups))
+                    kept, broken = kept and low <= a / p and b / p <= high, broken or x / p > high or y / p < low
+                    out.append([groups[g], sum(numbers) / len(numbers), a, None if math.isinf(b) else b])
+                return "broken" if broken else "kept" if kept else "undecided", out
+
+            starts, others = [start(i) for i in counted], [start(i) for i in left_out]
+            known = [one for one in others if one]
+            word, out = decide(starts)
+            if decide(starts + known)[0] != word or word == "kept" and len(known) < len(others):
+                word = "undecided"
+            inside, of = sum(map(is_inside, starts)), len(starts) + sum(not one or not is_inside(one) for one in others)
+            print(json.dumps({"trial": number, "measure": promise["measure"], "is": found["is"], "verdict": word, "inside": inside, "of": of, "another_at_least": another(inside, of), "groups": out}))
 
 
 main(*sys.argv[1:])

@@ -50,7 +50,7 @@ fn a_disturbed_repeat_supports_nothing_but_its_breach_counts() {
     collapse(&mut run, 1);
     with_neighbours(&mut run, 1);
     let promise = run.promise();
-    assert_undecided(&promise, "repeat 2, which is left out, was broken: `task1` was off by 27");
+    assert_undecided(&promise, "with repeat 2, left out, it would be undecided");
     let rows = promise.groups.iter().map(|group| group.verdict);
     assert!(rows.clone().all(|row| row == Verdict::Undecided), "{:?}", rows.collect::<Vec<_>>());
 }
@@ -89,10 +89,71 @@ fn a_repeat_in_which_a_check_failed_is_left_out_and_still_counts() {
     assert_eq!((trial.verdict, trial.repeats), (Verdict::Kept, 8));
     let mut run = repeats(9);
     collapse(&mut run, 0);
-    assert_undecided(&swapped(1, run).promise(), "repeat 1, which is left out, was broken");
+    assert_undecided(&swapped(1, run).promise(), "with repeat 1, left out, it would be undecided");
     let trial = swapped(5, repeats(9)).judge().trials.remove(0);
     assert_eq!((trial.verdict, trial.repeats), (Verdict::Void, 9));
     assert_eq!(trial.promises[0].causes[0].code, "C-SWAP");
+}
+
+/// What makes a check fail may be what makes a group fail.
+#[test]
+fn repeats_without_a_number_support_nothing() {
+    let mut run = repeats(13);
+    run.samples[0][8..].iter_mut().for_each(Vec::clear);
+    let said = "repeat 9, which is left out, has no number";
+    let promise = run.promise();
+    assert_undecided(&promise, said);
+    assert_eq!(promise.was.unwrap().repeats, 13, "of another start nothing better is known");
+    let mut run = repeats(13);
+    let records = &mut run.trial().repeats[8..];
+    records.iter_mut().for_each(|one| one.stopped_ns = one.all_released_ns + 700_000_000);
+    assert_undecided(&run.promise(), said);
+}
+
+#[test]
+fn another_start_is_no_better_than_those_that_were_left_out_and_outside() {
+    let mut run = repeats(12);
+    for repeat in 9..12 {
+        collapse(&mut run, repeat);
+        with_neighbours(&mut run, repeat);
+    }
+    let promise = run.promise();
+    assert_undecided(&promise, "with repeats 10, 11, 12, left out, it would be undecided");
+    let was = promise.was.unwrap();
+    assert_eq!((was.repeats_kept, was.repeats), (9, 12));
+}
+
+#[test]
+fn a_promise_is_broken_only_if_it_is_with_what_was_left_out() {
+    let unfair = || {
+        let scenario = Scenario { repeats: 17, seconds: 5.0, ..Scenario::new(&LADDER) };
+        scenario.shares(&[0.4, 0.3, 0.2, 0.1]).run()
+    };
+    let mut run = unfair();
+    with_neighbours(&mut run, 1);
+    assert_eq!(run.promise().verdict, Verdict::Broken, "{}", run.promise().reason);
+    let (mut run, fair) = (unfair(), repeats(1));
+    for repeat in 9..17 {
+        run.samples[0][repeat] = fair.samples[0][0].clone();
+        run.trial().repeats[repeat].workloads =
+            fair.manifest.trials[0].repeats[0].workloads.clone();
+        with_neighbours(&mut run, repeat);
+    }
+    assert_undecided(&run.promise(), "left out, it would be undecided");
+}
+
+/// A check of the disk removes nothing from what is promised of a metric.
+#[test]
+fn a_check_that_does_not_concern_all_promises_leaves_nothing_out() {
+    let bound = RelationRecord::AtLeast(1000.0);
+    let scenario = Scenario { repeats: 9, seconds: 5.0, ..Scenario::new(&LADDER) };
+    let mut run = scenario.run();
+    let metric = Scenario::new(&LADDER).promise("reader.read_iops", bound).run();
+    run.trial().promises.extend(metric.manifest.trials[0].promises.clone());
+    with_neighbours(&mut run, 1);
+    let trial = run.judge().trials.remove(0);
+    assert_eq!((trial.repeats, trial.promises[0].verdict), (9, Verdict::Void));
+    assert_eq!(trial.promises[1].was.as_ref().unwrap().repeats, 9);
 }
 
 #[test]
