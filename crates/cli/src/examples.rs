@@ -114,8 +114,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "judge",
         &[
             ("assay judge runs/20261126T101500Z-io-weight", "judge a run again"),
-            ("assay judge --fio a.json b.json --weights 1:2", "judge numbers of fio"),
-            ("assay judge --csv rates.csv --weights 1:2:4", "judge a table"),
         ],
     ),
     (

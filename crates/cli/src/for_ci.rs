@@ -51,18 +51,13 @@ impl ForCi {
 
     /// Writes the document, and returns the code of the job: `code` but for tolerated verdicts, also where a reader
     /// had enough of the document.
-    pub(crate) fn conclude(
-        self,
-        judgement: &Judgement,
-        manifest: Option<&Manifest>,
-        code: Code,
-    ) -> Code {
+    pub(crate) fn conclude(self, judgement: &Judgement, manifest: &Manifest, code: Code) -> Code {
         let code = match code {
             Code::Undecided => self.fail_on.code(judgement.verdict),
             code => code,
         };
         let Some(out) = self.junit else { return code };
-        match out.write_text(&assay_report::export::junit(judgement, manifest)) {
+        match out.write_text(&assay_report::export::junit(judgement, Some(manifest))) {
             Ok(()) | Err(assay_report::export::Error::ReaderClosed) => code,
             Err(error) => {
                 output::error(&error);

@@ -57,13 +57,12 @@ fn page() -> String {
 }
 
 /// Causes that rest on a paper, on arithmetic, or on what the run itself recorded: they say nothing of the kernel.
-const NOT_OF_THE_KERNEL: [&str; 10] = [
+const NOT_OF_THE_KERNEL: [&str; 9] = [
     "C-ALONE",
     "C-CPU",
     "C-INFEASIBLE",
     "C-LATE-START",
     "C-NEVER-BOUND",
-    "C-NOT-TOGETHER",
     "C-SETTING-DRIFT",
     "C-SHORT-RUN",
     "C-UNKNOWN",

@@ -10,7 +10,7 @@ mod texts;
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 20] = [
     Target {
         name: "audit",
         corpus: &["crates/fuzz/corpus/audit"],
@@ -191,20 +191,6 @@ pub const TARGETS: [Target; 22] = [
             " ops/s",
         ],
         reader: texts::output,
-    },
-    Target {
-        name: "bw-log",
-        corpus: &["crates/fuzz/corpus/bw-log"],
-        ending: ".log",
-        words: &[", 0, 0\n", ", 1, 4096\n", ", 2, 0\n"],
-        reader: texts::bandwidth_log,
-    },
-    Target {
-        name: "csv",
-        corpus: &["crates/fuzz/corpus/csv", "docs/results/data"],
-        ending: ".csv",
-        words: &["group", "time", "time_ns", "amount", "total", "\"\"", "a,1,2\n"],
-        reader: texts::csv,
     },
     Target {
         name: "slurm",

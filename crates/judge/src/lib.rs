@@ -29,7 +29,6 @@ pub mod queue;
 mod reason;
 mod reference;
 pub mod repeat;
-mod shares;
 mod stop;
 pub mod subject;
 mod throttle;
@@ -55,7 +54,6 @@ use trial_value::TrialValues;
 pub use checks::{Disturbances, OnOneCpu, validity};
 pub use code::FailOn;
 
-pub use shares::{MeasuredShares, judge_shares};
 pub use stop::{interim, is_enough, source};
 
 /// Finds why a promise was not kept. Those of the catalogue are in the crate `cause`.

@@ -36,7 +36,7 @@ pub use html::page as page_html;
 pub use index::{IndexEntry, parse_entries as index_entries, render as index_html};
 pub use live::{Clock, InterimResult, Live, Position, Style, trial_line};
 pub use page::comparison::{html as comparison_html, text as comparison_text};
-pub use page::{html, judgement_text, text};
+pub use page::{html, text};
 pub use recording::{
     document as recording_document, html as recording_html, text as recording_text,
 };

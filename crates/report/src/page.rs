@@ -19,9 +19,7 @@ use std::collections::BTreeSet;
 use assay_host::facts::Available;
 use assay_judge::verdict::{Judgement, TrialJudgement};
 use assay_record::run_folder::Manifest;
-use assay_sys::escape::page::{
-    Cell, MIN_WIDTH, Page, Paint, Parts, Rows, Section, Tag, joined, wrap,
-};
+use assay_sys::escape::page::{Cell, MIN_WIDTH, Page, Parts, Rows, Section, Tag, joined, wrap};
 use assay_sys::escape::shell_words;
 
 use crate::across::{self as promises_across, Across};
@@ -113,20 +111,6 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
     let restored = restored(judgement.restored.or(manifest.restored));
     let restored = wrap(&restored, width.max(MIN_WIDTH), "  ");
     format!("{}\n{}", page.text(width, color), joined(&restored))
-}
-
-/// A judgement of external numbers without a run of Assay, under a title given by the caller.
-#[must_use]
-pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: bool) -> String {
-    let sections =
-        judgement.trials.iter().map(|trial| trial::judged(title, trial, Parts::default(), None));
-    let (width, paint) = (width.max(MIN_WIDTH), Paint { color });
-    let mut lines: Vec<String> =
-        sections.flat_map(|section| section.lines(width, paint)).skip(1).collect();
-    if let Some(caveat) = &judgement.caveat {
-        lines.extend(wrap(&format!("  note: {caveat}"), width, "  "));
-    }
-    joined(&lines)
 }
 
 /// What to know before any number: that it comes from a guest, or that trials are missing.

@@ -244,7 +244,7 @@ pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<Str
 }
 
 /// What would probably decide an undecided promise; documents of older versions know only its window.
-pub(crate) fn needs(promise: &PromiseJudgement, run: Option<&Manifest>) -> Option<String> {
+pub(crate) fn needs(promise: &PromiseJudgement, run: &Manifest) -> Option<String> {
     let window = || {
         let needs = number::seconds(promise.needs_s?);
         Some(format!("A window of about {needs} would probably decide it."))
@@ -270,11 +270,10 @@ pub(crate) fn names(names: &[&str], shown: usize) -> String {
 }
 
 /// How many repeats would probably decide, and the command that makes them.
-pub(crate) fn needs_repeats(repeats: Option<usize>, run: Option<&Manifest>) -> Option<String> {
+pub(crate) fn needs_repeats(repeats: Option<usize>, run: &Manifest) -> Option<String> {
     let repeats = repeats?;
-    let command = run.and_then(|manifest| command(manifest, &["--repeats", "-n"]));
-    let command =
-        command.map_or_else(String::new, |it| format!(" To run them: `{it} --repeats {repeats}`"));
+    let command = command(run, &["--repeats", "-n"])
+        .map_or_else(String::new, |it| format!(" To run them: `{it} --repeats {repeats}`"));
     Some(format!("About {repeats} repeats would probably decide it.{command}"))
 }
 

@@ -11,7 +11,6 @@ pub mod error_record;
 pub mod exec;
 pub mod execute;
 mod existing;
-pub mod external_data;
 pub mod guest_disk;
 pub mod judged_command;
 pub mod limited_command;

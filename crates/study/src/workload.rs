@@ -3,7 +3,6 @@
 //! Pure throughout: this module writes no file and starts no process; the runner does. `registry`
 //! lists the kinds; fio, with its job files, has a module of its own.
 
-pub mod amounts;
 mod arguments;
 pub mod fio;
 mod generator;

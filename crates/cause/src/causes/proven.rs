@@ -115,15 +115,6 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         source: "ICPE 2024 study of I/O schedulers: one core saturates at about 16 synchronous jobs without any scheduler",
         ..CauseEntry::by_check("cpu")
     },
-    CauseEntry {
-        code: "C-OTHER-DISK",
-        what: "The groups used different disks, which are divided separately.",
-        fingerprint: "`disk_util` of the results names more than one disk.",
-        confirm: "The same groups on one disk.",
-        remedy: "Compare groups on the same disk only.",
-        source: "block/elevator.c: each request queue has its own scheduler",
-        ..CauseEntry::by_check("disk")
-    },
     // Other users of the disk and of the machine.
     CauseEntry {
         code: "C-DISK-OTHERS",
@@ -343,15 +334,6 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         remedy: "Measure two groups or more.",
         source: "A share of one is one",
         ..CauseEntry::by_check("alone")
-    },
-    CauseEntry {
-        code: "C-NOT-TOGETHER",
-        what: "The groups did not run at the same time, so that they did not share anything.",
-        fingerprint: "Results that were printed at different times, or runtimes that differ.",
-        confirm: "Start all groups at once, time-based.",
-        remedy: "Start them together (`assay run` does so within milliseconds) and for the same time.",
-        source: "Size-bound jobs: heavy groups finish first and the light ones then have all",
-        ..CauseEntry::by_check("together")
     },
     CauseEntry {
         code: "C-WRONG-LEVEL",

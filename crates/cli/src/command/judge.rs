@@ -1,7 +1,5 @@
 //! `assay judge`
 
-mod external_data;
-
 use std::path::PathBuf;
 
 use assay_cause::conclude::judge_run;
@@ -22,22 +20,18 @@ use crate::shared_arguments::FormatArguments;
 #[derive(Debug, Args)]
 pub(crate) struct JudgeArguments {
     /// Run folder; several of one study together
-    #[arg(required_unless_present_any = ["fio", "bw_log", "csv"], value_name = "RUN")]
+    #[arg(required = true, value_name = "RUN")]
     run: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArguments,
     #[command(flatten)]
     ci: CiArguments,
-    #[command(flatten)]
-    external_data: external_data::ExternalDataArguments,
 }
 
-/// Judges a recorded run again with this version and rewrites its verdict and report; or several runs together, or
-/// numbers that another tool measured.
+/// Judges a recorded run again with this version and rewrites its verdict and report; or several runs together.
 pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
     let ci = arguments.ci.open()?;
     let run = match arguments.run.as_slice() {
-        [] => return external_data::run(&arguments.external_data, ci, arguments.format.is_json()),
         [run] => run,
         runs => {
             let (manifest, judgement) = judge_runs(runs, &mut Terminal)?;
@@ -58,7 +52,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
         show(&folder, &run.manifest, &judgement, arguments.format.is_json());
     }
     let code = judgement.code_of_recorded(&run.manifest);
-    Ok(ci.conclude(&judgement, Some(&run.manifest), code))
+    Ok(ci.conclude(&judgement, &run.manifest, code))
 }
 
 /// Shows a judgement: the JSON document or the table.

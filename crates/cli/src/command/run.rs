@@ -125,7 +125,7 @@ fn carry_out(
         if !ci.has_stdout() {
             show(&request.folder, &finished.manifest, judgement, arguments.format.is_json());
         }
-        code = ci.conclude(judgement, Some(&finished.manifest), code);
+        code = ci.conclude(judgement, &finished.manifest, code);
     }
     update_index(&request.folder, observer);
     Ok(with_baseline(arguments, &request, code))

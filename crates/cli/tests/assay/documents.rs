@@ -149,10 +149,6 @@ fn documents_of_recorded_runs_follow_their_schemas() {
     documents.printed("index", &["report", "--index", "runs", "-ojson"], &[0]);
     let export = ["report", "runs", "--as", "csv", "--no-samples", "--out", "tables", "-ojson"];
     documents.printed("export", &export, &[0]);
-    let rates: String = (1..=60).map(|at| format!("a,{at},100\nb,{at},200\n")).collect();
-    bench.write("rates.csv", &format!("group,time,amount\n{rates}"));
-    let judge = ["judge", "--csv", "rates.csv", "--weights", "1,2", "-ojson"];
-    documents.printed("verdict", &judge, &[0, 1, 3]);
     let corpus = root().join("crates/fuzz/corpus");
     for (file, schema) in [("evidence/disk.json", "evidence"), ("tune/found.json", "tune")] {
         documents.file(schema, &corpus.join(file));

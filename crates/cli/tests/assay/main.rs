@@ -24,7 +24,6 @@ mod evidence;
 mod exec;
 mod exec_judge;
 mod explained;
-mod external_data;
 mod faults;
 mod fleet;
 mod freezer;

@@ -120,14 +120,14 @@ pub(super) fn evidence() -> Reader {
     })
 }
 
-/// A verdict, as text, and as that of two hosts of a fleet.
+/// A verdict, for a CI service, and as that of two hosts of a fleet.
 pub(super) fn verdict() -> Reader {
     Box::new(|bytes| match parse_json::<Judgement>(&String::from_utf8_lossy(bytes)) {
         Ok(judgement) => {
             let mut merge = FleetMerge::default();
             ["a", "b"].iter().for_each(|node| merge.add(node, &judgement));
             let (trials, comparisons) = merge.finish();
-            let text = assay_report::judgement_text("fuzz", &judgement, COLUMNS, false);
+            let text = assay_report::export::junit(&judgement, None);
             answer(&format!("{} {} {text}", trials.is_empty(), comparisons.is_empty()))
         }
         Err(error) => answer(&error),

@@ -1,11 +1,7 @@
 //! Targets: output of other programs, kernel files, and user input.
 
 use assay_fuzzer::{Reader, answer};
-use assay_run::external_data::{
-    Amounts, ExternalData, ExternalFacts, ExternalGroup, judge_external,
-};
-use assay_study::workload::amounts::parse_amounts;
-use assay_study::workload::fio::{parse_bandwidth_log, parse_output, parse_totals};
+use assay_study::workload::fio::parse_output;
 use assay_study::workload::{CapturedOutput, Invocation, Metric, Source, WaitMethod};
 use assay_sys::kernel::parse::{
     buddy, cgroups, choice, cpuinfo, keyed, maps, mountinfo, numa_maps,
@@ -16,9 +12,7 @@ use assay_sys::units::{Bytes, CpuChoice, IdSet, MemoryPolicy, Percent, parse_dur
 pub(super) fn fio() -> Reader {
     Box::new(|bytes| {
         let text = String::from_utf8_lossy(bytes);
-        let ours = parse_output(&text).map(|output| output.latency.len());
-        let theirs = parse_totals(&text).map(|totals| totals.len().min(9));
-        answer(&format!("{ours:?} {theirs:?}"))
+        answer(&format!("{:?}", parse_output(&text).map(|output| output.latency.len())))
     })
 }
 
@@ -46,37 +40,6 @@ pub(super) fn output() -> Reader {
         });
         answer(&outcomes.collect::<Vec<_>>().join(" "))
     })
-}
-
-pub(super) fn bandwidth_log() -> Reader {
-    Box::new(|bytes| match parse_bandwidth_log(&String::from_utf8_lossy(bytes)) {
-        Ok(series) => judged(vec![("a".to_owned(), series.clone()), ("b".to_owned(), series)]),
-        Err(error) => answer(&error),
-    })
-}
-
-pub(super) fn csv() -> Reader {
-    Box::new(|bytes| match parse_amounts(&String::from_utf8_lossy(bytes)) {
-        Ok(groups) => judged(groups),
-        Err(error) => answer(&error),
-    })
-}
-
-/// The judgement of amounts, as in `assay judge --csv`.
-fn judged(groups: Vec<(String, Vec<(u64, f64)>)>) -> u64 {
-    let group = |(name, series)| ExternalGroup {
-        name,
-        weight: 1.0,
-        amounts: Amounts::Series(series),
-        facts: ExternalFacts::default(),
-    };
-    let judgement = judge_external(&ExternalData {
-        title: "fuzz".to_owned(),
-        measure: "amount".to_owned(),
-        groups: groups.into_iter().map(group).collect(),
-        within: 0.1,
-    });
-    answer(&assay_report::judgement_text("fuzz", &judgement, 80, false))
 }
 
 pub(super) fn slurm() -> Reader {

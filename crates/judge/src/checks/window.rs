@@ -53,7 +53,7 @@ fn first_that_ended<'r>(repeat: &Repeat<'r>) -> Option<&'r WorkloadResult> {
 }
 
 /// The gaps of the sampler, where they are too long to interpolate.
-pub(crate) fn silence(grid: &Grid) -> Option<String> {
+fn silence(grid: &Grid) -> Option<String> {
     let most = LONGEST_GAP_S.max(READINGS * grid.step_s());
     let missing = MOST_MISSING_S.max(MOST_MISSING * grid.seconds());
     let silent = grid.longest_gap_s > most || grid.missing_s > missing;

@@ -65,7 +65,7 @@ fn judged(one: &ComparisonJudgement, run: &Manifest, page: &mut Parts) {
                 .left("verdict", 0, |pair| wording::tag(pair.verdict)),
         );
     }
-    if let Some(needs) = wording::needs_repeats(one.needs_repeats, Some(run)) {
+    if let Some(needs) = wording::needs_repeats(one.needs_repeats, run) {
         page.styled("needs", needs);
     }
 }

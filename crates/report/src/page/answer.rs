@@ -49,9 +49,8 @@ fn facts(
     } else if let Some(one) = judgement.comparisons.iter().find(|one| one.verdict == verdict) {
         facts.push(("Promise", across::sentence(one)));
         facts.push(("Why", wording::sentence(&one.reason)));
-        facts.extend(
-            wording::needs_repeats(one.needs_repeats, Some(manifest)).map(|text| ("Next", text)),
-        );
+        facts
+            .extend(wording::needs_repeats(one.needs_repeats, manifest).map(|text| ("Next", text)));
         return facts;
     }
     facts.extend(promise.and_then(cause).map(|text| ("Cause", text)));
@@ -81,7 +80,7 @@ fn next(
     });
     match verdict {
         Verdict::Kept => Some("Compare a later run with it: `assay compare . LATER`".to_owned()),
-        Verdict::Undecided => wording::needs(promise?, Some(manifest)),
+        Verdict::Undecided => wording::needs(promise?, manifest),
         Verdict::Broken => {
             promise?;
             Some(format!("{remedy}`assay diagnose .` tests changes one at a time."))

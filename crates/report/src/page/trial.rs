@@ -72,7 +72,7 @@ fn promised(trial: &Trial<'_>, promise: &PromiseJudgement, page: &mut Parts) {
     let inside = Parts::of(|page| {
         page.tagged("says", wording::promise(promise), Some(tag.clone()));
         page.styled("reason", wording::sentence(&promise.reason));
-        wording::needs(promise, Some(trial.run))
+        wording::needs(promise, trial.run)
             .into_iter()
             .for_each(|needs| page.styled("needs", needs));
     });
@@ -201,45 +201,32 @@ fn holds(check: &Check) -> Tag {
 /// The section of a terminal.
 pub(super) fn brief(trial: &Trial<'_>) -> Section {
     let factors = wording::factors(&trial.record.factors);
-    let Some(of_trial) = trial.judgement else {
+    let Some(judged) = trial.judgement else {
         let why = wording::sentence(&trial.why_not_judged());
         return Section::new("", factors, |page| page.styled("reason", why)).tagged(trial.tag());
     };
-    let metrics = Parts::of(|page| workloads::brief(trial, page));
-    let mut section = judged(&factors, of_trial, metrics, Some(trial.run));
-    let page = &mut section.parts;
-    waiting::brief(trial, page);
-    numastat(trial, page);
-    sampling(trial, page);
-    for (at, kind, message) in faults(trial) {
-        page.text(format!("repeat {at} ({kind}): {message}"));
-    }
-    section
-}
-
-/// A judgement under a heading, with the metrics of workloads, and the run that is made again where it is undecided.
-pub(super) fn judged(
-    title: &str,
-    judged: &TrialJudgement,
-    metrics: Parts,
-    run: Option<&Manifest>,
-) -> Section {
     let tag = match judged.promises.is_empty() {
         true => Tag::new(wording::tone(judged.verdict), "", "no promise for this trial"),
         false => wording::tag(judged.verdict),
     };
-    let section = Section::new("", title, |page| {
-        judged.promises.iter().for_each(|promise| promise_lines(judged, promise, run, page));
+    let section = Section::new("", factors, |page| {
+        judged.promises.iter().for_each(|promise| promise_lines(judged, promise, trial.run, page));
         if judged.promises.is_empty() {
             page.text(wording::trial_reason(judged));
         }
         if let Some(limit) = wording::limit_on_memory(judged) {
             page.text(format!("memory limit: {limit}"));
         }
-        page.0.extend(metrics.0);
+        workloads::brief(trial, page);
         failed_checks(judged, page);
         if let Some(text) = other_load(judged.verdict, &judged.validity) {
             page.text(format!("other load: {text}"));
+        }
+        waiting::brief(trial, page);
+        numastat(trial, page);
+        sampling(trial, page);
+        for (at, kind, message) in faults(trial) {
+            page.text(format!("repeat {at} ({kind}): {message}"));
         }
     });
     section.tagged(tag)
@@ -248,7 +235,7 @@ pub(super) fn judged(
 fn promise_lines(
     judged: &TrialJudgement,
     promise: &PromiseJudgement,
-    run: Option<&Manifest>,
+    run: &Manifest,
     page: &mut Parts,
 ) {
     let several = (judged.promises.len() > 1).then(|| wording::tag(promise.verdict));
@@ -281,7 +268,7 @@ fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
         number::seconds(judged.warm_up_s)
     ));
     parts.extend(wording::worst_spans(promise, 1));
-    // Nothing was sampled of numbers that were measured elsewhere.
+    // Nothing was sampled where no repeat counts.
     if judged.observer_cpu > 0.0 {
         parts.push(format!("sampling {} % of a CPU", number::percent(judged.observer_cpu, 2)));
     }

@@ -44,16 +44,6 @@ fn many_groups_are_cut_to_the_worst_with_one_line_per_weight() {
     assert_snapshot!(text(&cases::large(), 100));
 }
 
-/// `assay judge --csv` calls its measure `amount`.
-#[test]
-fn amounts_of_other_tools_are_shown_as_shares() {
-    let mut run = cases::undecided();
-    run.judgement.trials[0].promises[0].measure = "amount".to_owned();
-    let text = assay_report::judgement_text("rates", &run.judgement, 100, false);
-    let heading = text.lines().find(|line| line.contains("promised")).unwrap();
-    assert!(heading.contains("share %"), "{heading}");
-}
-
 #[test]
 fn a_number_without_bounds_shows_none() {
     let mut run = cases::broken();
