@@ -49,11 +49,6 @@ impl Destination {
         Output::stdout().map(Self::new)
     }
 
-    /// Moves a new file to its final name now, for programs that read it while it grows.
-    pub(crate) fn into_stream(self) -> Result<Self, Error> {
-        Ok(Self { to: self.to.into_stream()?, line: self.line })
-    }
-
     /// Moves a new file to its final name. All writes must have been flushed.
     pub(crate) fn finish(self) -> Result<(), Error> {
         self.to.finish()

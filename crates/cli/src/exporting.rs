@@ -1,15 +1,11 @@
-//! Exports of recorded and running runs, to any writer.
+//! Exports of recorded runs, to any writer.
 
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
 
 use assay_cause::judge;
 use assay_record::run_folder::Run;
-use assay_report::export::{Error, Follower, Format, Outcome, RunSource};
-
-/// How often a running run is polled. The sampler writes its batches once a second.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
+use assay_report::export::{Error, Format, Outcome, RunSource};
 
 /// A format for other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,30 +16,20 @@ pub(crate) enum ExportFormat {
     Csv,
     /// The rows of the same tables as JSON lines.
     JsonLines,
-    /// Verdicts as OpenMetrics text; for a running run its counters.
+    /// Verdicts as OpenMetrics text.
     OpenMetrics,
     /// Verdicts as JUnit XML.
     Junit,
-    /// Verdicts as JSON, the document verdict.json.
-    Json,
-    /// JSON like `fio --output-format=json`.
-    Fio,
 }
 
 impl ExportFormat {
     /// Every format with its name for users and what it holds.
-    pub(crate) const ALL: [(&str, Self, &str); 7] = [
+    pub(crate) const ALL: [(&str, Self, &str); 5] = [
         ("parquet", Self::Parquet, "Five tables as Parquet"),
         ("csv", Self::Csv, "Five tables as CSV"),
         ("jsonl", Self::JsonLines, "The rows of the same tables as JSON lines"),
-        (
-            "openmetrics",
-            Self::OpenMetrics,
-            "Verdicts as OpenMetrics text; for a running run its counters",
-        ),
+        ("openmetrics", Self::OpenMetrics, "Verdicts as OpenMetrics text"),
         ("junit", Self::Junit, "Verdicts as JUnit XML, a promise a test case, for CI services"),
-        ("json", Self::Json, "Verdicts as JSON, like verdict.json"),
-        ("fio", Self::Fio, "JSON like `fio --output-format=json`, for groups that do I/O"),
     ];
 
     /// The format of the tables, if it is one that needs a folder.
@@ -111,24 +97,14 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
     let path = source.path();
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(match format {
-        ExportFormat::Fio => {
-            format!("{:#}\n", assay_report::export::fio(&run.manifest, &run.samples)?)
-        }
-        ExportFormat::Junit | ExportFormat::Json => {
+        ExportFormat::Junit => {
             let judgement = judge(&run.manifest, &run.samples);
             if judgement.promises_nothing() {
                 return Err(Error::NotApplicable(
                     "this format holds verdicts, and this run promises nothing".to_owned(),
                 ));
             }
-            match format {
-                ExportFormat::Junit => assay_report::export::junit(&judgement, Some(&run.manifest)),
-                _ => {
-                    serde_json::to_string_pretty(&judgement)
-                        .map_err(|cause| write_error(&cause.into()))?
-                        + "\n"
-                }
-            }
+            assay_report::export::junit(&judgement, Some(&run.manifest))
         }
         _ => {
             let promises = run.manifest.recording.is_none();
@@ -136,49 +112,6 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
             assay_report::export::openmetrics(&name, &run.manifest, judgement.as_ref())
         }
     })
-}
-
-/// Writes new rows of a running run as JSON lines until it is over or `stop` returns true.
-///
-/// # Errors
-/// The run cannot be read, or the writer fails.
-pub(crate) fn follow_lines(
-    mut follower: Follower,
-    out: &mut dyn Write,
-    stop: &dyn Fn() -> bool,
-) -> Result<(), Error> {
-    loop {
-        // Check first: rows written after the check are still read below.
-        let over = stop() || follower.is_over();
-        follower.write(out)?;
-        out.flush().map_err(|cause| write_error(&cause))?;
-        if over {
-            return Ok(());
-        }
-        std::thread::sleep(POLL_INTERVAL);
-    }
-}
-
-/// Calls `show` with the latest counters of a running run as OpenMetrics text, once a second, until the run
-/// is over.
-///
-/// # Errors
-/// The run cannot be read, or those of `show`.
-pub(crate) fn follow_metrics(
-    run: &Path,
-    mut show: impl FnMut(&str) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut follower = Follower::new(run);
-    let mut live = assay_report::export::Live::default();
-    loop {
-        let over = follower.is_over();
-        follower.samples(&mut |place, table| live.take(place, table))?;
-        show(&live.text(follower.run()))?;
-        if over {
-            return Ok(());
-        }
-        std::thread::sleep(2 * POLL_INTERVAL);
-    }
 }
 
 /// The error of a failed write; a closed pipe is one of its own.
@@ -207,8 +140,6 @@ mod tests {
             (ExportFormat::JsonLines, "\"one-cpu\""),
             (ExportFormat::OpenMetrics, "# EOF"),
             (ExportFormat::Junit, "</testsuites>"),
-            (ExportFormat::Json, "\"verdict\""),
-            (ExportFormat::Fio, "\"jobs\""),
         ] {
             let mut text = Vec::new();
             export_text(&recorded(), format, &mut text, false).unwrap();

@@ -9,7 +9,6 @@ mod destination;
 mod examples;
 mod exporting;
 mod for_ci;
-mod live_export;
 mod live_terminal;
 mod observer;
 mod output;

@@ -1,5 +1,5 @@
-//! Export formats for runs: tidy tables for notebooks, a live stream of JSON lines, the formats of
-//! other tools (fio, OpenMetrics) where their meaning fits, and the list of all runs.
+//! Export formats for runs: tidy tables for notebooks, JSON lines, the formats of other tools (JUnit,
+//! OpenMetrics) where their meaning fits, and the list of all runs.
 //!
 //! Exports compute no verdicts: every number comes from a run folder, and every verdict from
 //! `judge`. Tables are written batch by batch, so exporting a thousand runs needs no more memory
@@ -10,13 +10,10 @@ mod columns;
 mod csv;
 mod error;
 mod families;
-mod fio;
-mod follow;
 mod index;
 mod junit;
 mod lines;
 mod link;
-mod metrics;
 mod openmetrics;
 mod parquet;
 mod rows;
@@ -27,10 +24,8 @@ mod tables;
 pub use columns::{Shape, ShapeColumn, TABLES, page};
 pub use error::Error;
 pub use families::Families;
-pub use fio::fio;
-pub use follow::Follower;
 pub use index::{update_index, update_own_index};
 pub use junit::junit;
-pub use openmetrics::{Live, openmetrics};
+pub use openmetrics::openmetrics;
 pub use source::RunSource;
 pub use tables::{Format, Judge, Outcome, export, json_lines};

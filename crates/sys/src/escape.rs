@@ -9,7 +9,7 @@ mod table;
 mod terminal;
 
 pub use script::{shell_word, shell_words, slurm_word};
-pub use table::{csv, is_metric_name, openmetrics, quoted};
+pub use table::{csv, openmetrics, quoted};
 pub use terminal::{line, painted, terminal};
 
 /// Escapes text for HTML and SVG, as content or inside a quoted attribute.

@@ -1,6 +1,6 @@
 //! `assay report`
 
-pub(crate) mod export;
+mod export;
 
 use std::path::{Path, PathBuf};
 
@@ -21,11 +21,11 @@ use crate::shared_arguments::FormatArguments;
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// Run folder; with --as several, or folders of them
-    #[arg(value_name = "RUN", required_unless_present_any = ["index", "follow"])]
+    #[arg(value_name = "RUN", required_unless_present = "index")]
     runs: Vec<PathBuf>,
     /// Write the runs in another format
     ///
-    /// `parquet`, `csv`, `jsonl`, `openmetrics`, `junit`, `json` or `fio` instead of the report as a page.
+    /// `parquet`, `csv`, `jsonl`, `openmetrics` or `junit` instead of the report as a page.
     #[arg(long = "as", value_name = "FORMAT", value_parser = one_of(&ExportFormat::ALL))]
     kind: Option<ExportFormat>,
     /// Folder for parquet and csv, else a file
@@ -36,9 +36,6 @@ pub(crate) struct ReportArguments {
     /// Leave out samples, the largest table
     #[arg(long, requires = "kind")]
     no_samples: bool,
-    /// Follow a running run (jsonl, openmetrics)
-    #[arg(long, value_name = "RUN", conflicts_with = "runs", requires = "kind")]
-    follow: Option<PathBuf>,
     /// Write the list of all runs in a folder
     #[arg(long, value_name = "RUNS", conflicts_with_all = ["runs", "kind"])]
     index: Option<PathBuf>,
@@ -68,9 +65,6 @@ struct Index {
 
 /// Rewrites the report of a recorded run, or writes runs in another format.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
-    if let Some(run) = &arguments.follow {
-        return Ok(export::follow(run, arguments).map(|()| Code::Kept)?);
-    }
     if let Some(format) = arguments.kind {
         return export::run(arguments, format);
     }

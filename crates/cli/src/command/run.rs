@@ -18,7 +18,6 @@ use clap::builder::ArgPredicate;
 use crate::command::check::check;
 use crate::command::compare;
 use crate::command::judge::show;
-use crate::command::report::export::{finish_live, start_live};
 use crate::for_ci::CiArguments;
 use crate::observer::{Terminal, load, this_host};
 use crate::parsers::duration_in;
@@ -64,11 +63,6 @@ pub(crate) struct RunArguments {
     /// A regression ends with code 1 too.
     #[arg(long, value_name = "RUN")]
     baseline: Option<PathBuf>,
-    /// Write samples as JSON lines meanwhile
-    ///
-    /// Samples and events; `-` for stdout.
-    #[arg(long, value_name = "FILE")]
-    live_jsonl: Option<PathBuf>,
     /// Write the exit code and all errors
     #[arg(long, value_name = "FILE")]
     errors_json: Option<PathBuf>,
@@ -112,13 +106,7 @@ fn carry_out(
         wait: arguments.wait.unwrap_or(Duration::ZERO),
     };
     let request = prepare(&context, loaded, &options, observer)?;
-    let live = arguments.live_jsonl.as_deref();
-    let live = live.map(|out| start_live(&request.folder, out)).transpose()?;
-    let finished = execute(&context, &request, observer);
-    if let Some(live) = live {
-        finish_live(live);
-    }
-    let finished = finished?;
+    let finished = execute(&context, &request, observer)?;
     let ended = conclude(&request, &finished, observer);
     let mut code = ended.code;
     if let Some(judgement) = &ended.judgement {

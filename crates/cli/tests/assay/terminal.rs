@@ -275,7 +275,7 @@ fn control_sequences_in_documents_are_escaped_on_a_terminal() {
     let trial = &mut manifest["trials"][0];
     trial["groups"][0]["workloads"][0]["command_line"] = OWNED.into();
     fs::write(run.join("manifest.json"), manifest.to_string()).unwrap();
-    for form in ["jsonl", "openmetrics", "fio"] {
+    for form in ["jsonl", "openmetrics"] {
         let mut command = bench.program();
         command.arg("report").arg(&run).args(["--no-samples", "--as", form]);
         command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");

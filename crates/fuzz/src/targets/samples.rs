@@ -1,4 +1,4 @@
-//! Targets: files of samples, read as in `judge`, `report --as` and `report --follow`.
+//! Targets: files of samples, read as in `judge` and `report --as`.
 
 use std::path::Path;
 

@@ -40,17 +40,6 @@ impl Sink for Lines<'_> {
     }
 }
 
-/// Writes each value as a line. Values are built lazily, and none after a failed write.
-pub(crate) fn write_each(
-    values: impl Iterator<Item = Value>,
-    out: &mut dyn Write,
-) -> Result<(), Error> {
-    for value in values {
-        writeln!(out, "{value}").map_err(|cause| Error::io("the output", &cause))?;
-    }
-    Ok(())
-}
-
 fn value(cell: &Cell<'_>) -> Value {
     match cell {
         Cell::None => Value::Null,

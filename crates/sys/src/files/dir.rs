@@ -148,12 +148,6 @@ impl Dir {
         Identity::from_fd(self.fd.as_fd()).map_err(|cause| Error::new("stat", &self.path, cause))
     }
 
-    /// Whether it was removed since it was opened.
-    #[must_use]
-    pub fn is_removed(&self) -> bool {
-        fstat(&self.fd).is_ok_and(|stat| stat.st_nlink == 0)
-    }
-
     /// Who owns it, by user id.
     pub fn owner(&self) -> Result<u32, Error> {
         let stat = fstat(&self.fd).map_err(|cause| Error::new("stat", &self.path, cause))?;

@@ -68,12 +68,6 @@ impl Draft {
         fchmod(&self.file, Mode::from_raw_mode(old.st_mode & 0o777)).map_err(wrong)
     }
 
-    /// Renames the file now; what is written afterwards is visible as it comes.
-    pub(crate) fn into_place(self) -> Result<File, Error> {
-        let file = self.file.try_clone().map_err(|cause| Error::new("write", &self.path, cause))?;
-        self.commit().map(|()| file)
-    }
-
     /// Renames the file, and returns once it is on disk.
     pub fn commit(mut self) -> Result<(), Error> {
         let wrong = |cause: io::Error| Error::new("write", &self.path, cause);

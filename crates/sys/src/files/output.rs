@@ -116,14 +116,6 @@ impl Output {
         Ok(Self::Stream(File::from(io::stdout().as_fd().try_clone_to_owned()?)))
     }
 
-    /// Renames a new file now, for those who read it while it grows.
-    pub fn into_stream(self) -> Result<Self, Error> {
-        match self {
-            Self::Draft(draft) => draft.into_place().map(Self::Stream),
-            stream => Ok(stream),
-        }
-    }
-
     /// Renames a new file.
     pub fn finish(self) -> Result<(), Error> {
         match self {

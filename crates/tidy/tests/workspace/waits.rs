@@ -26,7 +26,7 @@ const WAITS: [&str; 11] = [
 ];
 
 /// Files with such calls: how many, and what ends them.
-const BOUNDS: [(&str, usize, &str); 50] = [
+const BOUNDS: [(&str, usize, &str); 48] = [
     ("audit/src/collect/watch.rs", 1, "some milliseconds between two looks"),
     ("audit/src/collect/writes.rs", 1, "the caller's limit, below a second"),
     ("blame/src/collect/prove.rs", 1, "the end of a turn, looked for 20 times a second; a signal"),
@@ -37,12 +37,6 @@ const BOUNDS: [(&str, usize, &str); 50] = [
     ("cli/src/command/top.rs", 1, "a constant, once"),
     ("cli/src/command/top/terminal.rs", 2, "the interval, of a minute at most"),
     ("cli/src/countdown.rs", 2, "the thread ends when its channel closes"),
-    (
-        "cli/src/exporting.rs",
-        2,
-        "the end of the run that is followed; nothing is changed, so signals kill",
-    ),
-    ("cli/src/live_export.rs", 1, "10 s without progress, or a signal"),
     ("conform/src/fixture.rs", 2, "the case's time; a signal"),
     ("conform/src/probe/fork.rs", 2, "the probe's lifetime"),
     ("conform/src/probe/io.rs", 1, "the probe's lifetime"),

@@ -1,20 +1,15 @@
-//! `assay report --as`: runs in formats for other programs, once or while they run.
+//! `assay report --as`: runs in formats for other programs.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use assay_record::run_folder::RunFolder;
-use assay_report::export::{Error as ExportError, Follower, Outcome, RunSource};
+use assay_report::export::{Error as ExportError, Outcome, RunSource};
 use assay_sys::exit::{Code, Error};
 use serde::Serialize;
 
 use super::ReportArguments;
 use crate::destination::Destination;
-use crate::exporting::{
-    ExportFormat, export_tables, export_text, follow_lines, follow_metrics, write_error,
-};
-use crate::live_export::LiveExport;
-use crate::observer::refuse;
+use crate::exporting::{ExportFormat, export_tables, export_text, write_error};
 use crate::output;
 
 /// The document of `assay report --as FORMAT -o json`.
@@ -86,49 +81,4 @@ fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, ExportError> {
         None => Destination::stdout().map_err(|cause| write_error(&cause))?,
         Some(path) => Destination::new(assay_sys::files::output(path)?),
     }))
-}
-
-/// Opens an output that is read while it grows.
-fn open_live(out: Option<&Path>) -> Result<BufWriter<Destination>, ExportError> {
-    let whole = open(out)?.into_inner().map_err(|cause| write_error(cause.error()))?;
-    Ok(BufWriter::new(whole.into_stream()?))
-}
-
-/// Writes a running run until it is over: its rows, or the latest counters, which replace a file as a
-/// whole.
-pub(super) fn follow(run: &Path, arguments: &ReportArguments) -> Result<(), ExportError> {
-    if !run.is_dir() {
-        RunFolder::open(run)?;
-    }
-    let out = arguments.out.as_deref();
-    match arguments.kind {
-        Some(ExportFormat::OpenMetrics) => follow_metrics(run, |text| {
-            match out {
-                None => output::data(text),
-                Some(path) => assay_sys::files::replace(path, text.as_bytes())?,
-            }
-            Ok(())
-        }),
-        Some(ExportFormat::JsonLines) => {
-            follow_lines(Follower::new(run), &mut open_live(out)?, &|| false)
-        }
-        _ => Err(ExportError::NotApplicable(
-            "a running run cannot be followed in this format\n  hint: follow it with `--as jsonl` or \
-             `--as openmetrics`"
-                .to_owned(),
-        )),
-    }
-}
-
-/// Exports a run as JSON lines while it is executed. The output is opened first, so that an error is
-/// reported before anything runs.
-pub(crate) fn start_live(run: &RunFolder, out: &Path) -> Result<LiveExport, Error> {
-    Ok(LiveExport::start(run, open_live(Some(out))?))
-}
-
-/// Writes the remaining rows. An error is printed and does not fail the run.
-pub(crate) fn finish_live(live: LiveExport) {
-    if let Err(error) = live.finish() {
-        refuse(&error.into());
-    }
 }

@@ -60,8 +60,7 @@ fn completer(command: &str, argument: &str) -> Option<Completer> {
         ("explain", "code") => known_codes,
         ("judge" | "diagnose", "run")
         | ("compare" | "report", "runs")
-        | ("compare" | "run", "baseline")
-        | ("report", "follow") => runs,
+        | ("compare" | "run", "baseline") => runs,
         _ => return None,
     })
 }
@@ -204,7 +203,6 @@ mod tests {
             ("compare", "runs"),
             ("compare", "baseline"),
             ("report", "runs"),
-            ("report", "follow"),
             ("judge", "run"),
         ] {
             let is_completed = completed.iter().any(|one| one.0 == command && one.1 == argument);
