@@ -109,12 +109,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("tune", &[("assay tune io-weight --for 8m --write tuned.toml", "find and keep a setting")]),
-    (
-        "judge",
-        &[
-            ("assay judge runs/20261126T101500Z-io-weight", "judge a run again"),
-        ],
-    ),
+    ("judge", &[("assay judge runs/20261126T101500Z-io-weight", "judge a run again")]),
     (
         "conform",
         &[
@@ -155,12 +150,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("assay fleet run io-weight --hosts node[1-4] --shared /shared/runs", "on four hosts")],
     ),
     ("fleet resume", &[("assay fleet resume /shared/runs/x", "tasks without a verdict again")]),
-    ("fleet status", &[("assay fleet status /shared/runs/x", "the state of every host")]),
     (
         "fleet collect",
         &[("assay fleet collect /shared/runs/x", "judge the runs that exist side by side")],
     ),
-    ("fleet cancel", &[("assay fleet cancel /shared/runs/x", "end it, with every host restored")]),
 ];
 
 /// The examples of a command, by its name below `assay`: `run`, `lab run`.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use assay_judge::verdict::{FleetHost, FleetJudgement, HostState, Judgement, RunErrors, Verdict};
+use assay_judge::verdict::{FleetHost, FleetJudgement, Judgement, RunErrors, Verdict};
 use assay_record::run_folder::{Manifest, RunFolder, parse_json};
 use assay_sys::files::Dir;
 use rustix::io::Errno;
@@ -15,7 +15,6 @@ use crate::error::Error;
 use crate::folder::{Fleet, FleetFolder, MAX_DOCUMENT};
 use crate::merge::FleetMerge;
 use crate::plan_digest::plan_of;
-use crate::slurm::Queue;
 use crate::traits::{differences, traits};
 
 /// Signs shown of a text that a host wrote, and bytes read of a log.
@@ -55,11 +54,7 @@ impl CopySources {
 /// Merges the runs of a fleet and those copied from hosts; without a fleet the first run decides the plan. A task
 /// without a verdict is listed with the reason, and the others count. Only the numbers of each run stay in memory.
 #[must_use]
-pub fn collect(
-    fleet: Option<(&FleetFolder, &Fleet)>,
-    copies: &CopySources,
-    queue: &Result<Queue, Error>,
-) -> FleetJudgement {
+pub fn collect(fleet: Option<(&FleetFolder, &Fleet)>, copies: &CopySources) -> FleetJudgement {
     let mut all = Collection { fleet: fleet.map(|(_, fleet)| fleet), ..Collection::default() };
     if let Some((folder, fleet)) = fleet {
         all.plan = Some(fleet.plan.clone());
@@ -72,7 +67,7 @@ pub fn collect(
         }
     }
     if let Some((folder, fleet)) = fleet {
-        all.missing(folder.dir(), fleet, queue);
+        all.missing(folder.dir(), fleet);
     }
     all.finish()
 }
@@ -214,7 +209,7 @@ impl Collection<'_> {
         let silent = !promises && judgement.comparisons.is_empty();
         host.code = host.code.or(silent.then_some(0));
         host.traits = traits(&manifest);
-        (host.state, host.why) = (HostState::Ended, None);
+        host.why = None;
         host.verdict = Some(judgement.verdict);
         self.merge.add(&host.node, &judgement);
         self.nodes.insert(host.node.clone());
@@ -223,32 +218,17 @@ impl Collection<'_> {
     }
 
     /// Lists the tasks without a verdict.
-    fn missing(&mut self, dir: &Dir, fleet: &Fleet, queue: &Result<Queue, Error>) {
+    fn missing(&mut self, dir: &Dir, fleet: &Fleet) {
         let counted: BTreeSet<usize> = self.hosts.iter().map(|host| host.task).collect();
         let mut unread: BTreeMap<usize, FleetHost> =
             self.unread.drain(..).map(|host| (host.task, host)).collect();
         for task in (0..fleet.tasks).filter(|task| !counted.contains(task)) {
-            let mut host = unread
-                .remove(&task)
-                .unwrap_or_else(|| FleetHost { node: format!("task {task}"), ..blank() });
+            let node = fleet.hosts.get(task).cloned().unwrap_or_else(|| format!("task {task}"));
+            let mut host = unread.remove(&task).unwrap_or_else(|| FleetHost { node, ..blank() });
             (host.task, host.seed) = (task, fleet.seed.wrapping_add(task as u64));
-            match queue.as_ref().map(|queue| queue.get(&task)) {
-                Ok(Some(queued)) => {
-                    host.state = if queued.waits { HostState::Waiting } else { HostState::Running };
-                    host.why = queued.waits.then(|| excerpt(&queued.reason));
-                }
-                Ok(None) => {
-                    host.state =
-                        if host.code.is_some() { HostState::Ended } else { HostState::Lost };
-                    host.why =
-                        last_line(dir, fleet, task).filter(|_| host.code.is_none()).or(host.why);
-                }
-                // It may be running: nobody says that it is lost.
-                Err(error) => {
-                    host.state = HostState::Waiting;
-                    host.why = host.why.or_else(|| Some(error.what.clone()));
-                }
-            }
+            let said = last_line(dir, fleet, task).filter(|_| host.code.is_none());
+            let nothing = || "it has left nothing (`squeue` shows whether it waits)".to_owned();
+            host.why = said.or(host.why).or_else(|| Some(nothing()));
             self.hosts.push(host);
         }
     }
@@ -290,7 +270,6 @@ pub(crate) fn blank() -> FleetHost {
     FleetHost {
         task: 0,
         node: String::new(),
-        state: HostState::Ended,
         why: None,
         verdict: None,
         code: None,

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 
 /// The version of `fleet.json`.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// Bytes of a document in the folder.
 pub(crate) const MAX_DOCUMENT: u64 = 64 << 20;
@@ -53,9 +53,9 @@ pub struct Fleet {
     pub seed: u64,
     /// Number of tasks.
     pub tasks: usize,
-    /// Nodes that were not chosen.
+    /// The node of each task; none where Slurm chooses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exclude: Vec<String>,
+    pub hosts: Vec<String>,
     /// Slurm's ids of the jobs, the latest last.
     pub jobs: Vec<u64>,
 }

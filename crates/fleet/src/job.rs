@@ -3,20 +3,15 @@
 mod start;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use assay_judge::verdict::{FleetJudgement, HostState, Verdict};
+use assay_judge::verdict::{FleetJudgement, Verdict};
 use assay_run::observer::Observer;
 use assay_sys::exit::{Code, Error};
 use assay_sys::files::{Caller, Trust, check};
-use assay_sys::kernel::signal;
 
-use crate::{CopySources, Fleet, FleetFolder, cancel, collect, queue, submit, write};
+use crate::{CopySources, Fleet, FleetFolder, collect, submit, write};
 
 pub use start::{FleetOptions, submit_fleet};
-
-/// How often Slurm is asked while a fleet runs.
-const POLL: Duration = Duration::from_secs(2);
 
 /// A submitted fleet with its folder.
 #[derive(Debug)]
@@ -52,25 +47,18 @@ impl OpenFleet {
     /// The results of the hosts so far, with those of runs that were copied.
     #[must_use]
     pub fn judgement(&self, copies: &CopySources) -> FleetJudgement {
-        collect(Some((&self.folder, &self.fleet)), copies, &queue(&self.fleet.jobs))
+        collect(Some((&self.folder, &self.fleet)), copies)
     }
 
     /// Submits the tasks without a verdict again, on nodes that have none.
     ///
     /// # Errors
-    /// The fleet is still running, or Slurm refuses the job.
+    /// Slurm refuses the job.
     pub fn resubmit(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
-        let live = queue(&self.fleet.jobs).map_err(Error::host)?;
-        if !live.is_empty() {
-            return Err(Error::host(
-                "the fleet is still running\n  hint: `assay fleet status` shows it; `assay fleet cancel` ends it",
-            ));
-        }
         let judgement = self.judgement(&CopySources::default());
         let (done, missing): (Vec<_>, Vec<_>) =
             judgement.hosts.into_iter().partition(|host| host.verdict.is_some());
-        let mut exclude = self.fleet.exclude.clone();
-        exclude.extend(done.into_iter().map(|host| host.node));
+        let exclude: Vec<String> = done.into_iter().map(|host| host.node).collect();
         let missing: Vec<usize> = missing.iter().map(|host| host.task).collect();
         if missing.is_empty() {
             observer.message("every task has a verdict; nothing is submitted");
@@ -85,48 +73,12 @@ impl OpenFleet {
         exclude: &[String],
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let job = submit(&self.folder, &mut self.fleet, tasks, exclude).map_err(Error::host)?;
+        let known = self.fleet.jobs.len();
+        submit(&self.folder, &mut self.fleet, tasks, exclude).map_err(Error::host)?;
+        let jobs: Vec<String> = self.fleet.jobs[known..].iter().map(u64::to_string).collect();
         let tasks = assay_judge::verdict::wording::count(tasks.len(), "task");
-        let folder = self.folder.path().display();
-        observer.message(&format!("job {job} of {tasks}; fleet {folder}"));
+        observer.message(&format!("submitted {tasks}: job {}", jobs.join(", ")));
         Ok(())
-    }
-
-    /// Waits until no task is in Slurm's queue. An interruption cancels the fleet first; the name of its signal is
-    /// returned.
-    ///
-    /// # Errors
-    /// The jobs cannot be cancelled.
-    pub fn wait(&self, observer: &mut dyn Observer) -> Result<Option<&'static str>, Error> {
-        let (mut shown, mut cancelled) = (None, false);
-        loop {
-            // Slurm may be silent for a while: nothing is lost by that.
-            if let Ok(queue) = queue(&self.fleet.jobs) {
-                let waiting = queue.values().filter(|task| task.waits).count();
-                let counts = (waiting, queue.len() - waiting);
-                if queue.is_empty() || signal::interrupted_twice() {
-                    return Ok(signal::interrupted_by());
-                }
-                if shown.replace(counts) != Some(counts) {
-                    let (waiting, running) = counts;
-                    observer.message(&format!("tasks: {waiting} waiting, {running} running"));
-                }
-            }
-            if signal::interrupted_by().is_some() && !cancelled {
-                self.cancel(observer)?;
-                cancelled = true;
-            }
-            std::thread::sleep(POLL);
-        }
-    }
-
-    /// Removes waiting tasks from the queue, and asks running ones to stop and to restore their hosts.
-    ///
-    /// # Errors
-    /// Slurm refuses.
-    pub fn cancel(&self, observer: &mut dyn Observer) -> Result<(), Error> {
-        observer.message("cancelling the jobs and waiting until every host is restored");
-        cancel(&self.fleet.jobs).map_err(Error::host)
     }
 }
 
@@ -152,7 +104,7 @@ pub fn collect_fleet(
         (Err(_), false) => {
             let dir =
                 check(path, Caller::from_sudo(), trust).and_then(assay_sys::files::Checked::make);
-            let judgement = collect(None, &copies, &Ok(crate::Queue::new()));
+            let judgement = collect(None, &copies);
             write(&dir.map_err(Error::host)?, &judgement).map_err(Error::host)?;
             judgement
         }
@@ -173,20 +125,18 @@ pub fn collect_fleet(
 pub fn fleet_code(judgement: &FleetJudgement) -> Code {
     let has = |code: Code| judgement.hosts.iter().any(|host| host.code == Some(code as i32));
     let none = judgement.hosts.iter().all(|host| host.verdict.is_none());
-    let in_progress = |state| matches!(state, HostState::Waiting | HostState::Running);
     if judgement.restored == Some(false) || has(Code::RestoreIncomplete) {
         return Code::RestoreIncomplete;
     }
     if has(Code::Workload) {
         return Code::Workload;
     }
-    if none && !judgement.hosts.iter().any(|host| in_progress(host.state)) {
+    if none {
         return Code::Host;
     }
     // A study without promises succeeds if every host does.
     let all_did = judgement.hosts.iter().all(|host| host.code == Some(Code::Kept as i32));
     match judgement.verdict {
-        Verdict::Void if none => Code::Undecided,
         Verdict::Void if all_did => Code::Kept,
         verdict => verdict.code(),
     }

@@ -81,27 +81,35 @@ impl Script {
     }
 }
 
-/// Submits these tasks as one array, which keeps off the nodes in `exclude`, and records the job.
+/// Submits these tasks and records the jobs: one array that keeps off the nodes in `exclude`, or a job for each task that
+/// has a node of its own.
 pub fn submit(
     folder: &FleetFolder,
     fleet: &mut Fleet,
     tasks: &[usize],
     exclude: &[String],
-) -> Result<u64, Error> {
-    let array: Vec<String> = tasks.iter().map(usize::to_string).collect();
+) -> Result<(), Error> {
+    let again = !fleet.jobs.is_empty();
     let log = format!("--output={}", folder.path().join("log/%A_%a.txt").display());
-    let mut words = vec![format!("--array={}", array.join(",")), log];
-    if !exclude.is_empty() {
-        words.push(format!("--exclude={}", exclude.join(",")));
+    let script = folder.path().join("job.sh").display().to_string();
+    let size = if fleet.hosts.is_empty() { tasks.len() } else { 1 };
+    for part in tasks.chunks(size.max(1)) {
+        let array: Vec<String> = part.iter().map(usize::to_string).collect();
+        let mut words = vec![format!("--array={}", array.join(",")), log.clone()];
+        match fleet.hosts.get(part[0]) {
+            Some(node) => words.push(format!("--nodelist={node}")),
+            None if exclude.is_empty() => {}
+            None => words.push(format!("--exclude={}", exclude.join(","))),
+        }
+        words.push(script.clone());
+        words.extend(again.then(|| "again".to_owned()));
+        let job = sbatch(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
+        fleet.jobs.push(job);
+        folder.write_fleet(fleet).map_err(|error| {
+            error.hint(format!("the job {job} is in the queue; `scancel {job}` removes it"))
+        })?;
     }
-    words.push(folder.path().join("job.sh").display().to_string());
-    words.extend((!fleet.jobs.is_empty()).then(|| "again".to_owned()));
-    let job = sbatch(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
-    fleet.jobs.push(job);
-    folder.write_fleet(fleet).map_err(|error| {
-        error.hint(format!("the job {job} is in the queue; `scancel {job}` removes it"))
-    })?;
-    Ok(job)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod texts;
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 19] = [
     Target {
         name: "audit",
         corpus: &["crates/fuzz/corpus/audit"],
@@ -191,13 +191,6 @@ pub const TARGETS: [Target; 20] = [
             " ops/s",
         ],
         reader: texts::output,
-    },
-    Target {
-        name: "slurm",
-        corpus: &["crates/fuzz/corpus/slurm"],
-        ending: "",
-        words: &["|", "idle", "down*", "PENDING", "\n", ";"],
-        reader: texts::slurm,
     },
     Target {
         name: "kernel",

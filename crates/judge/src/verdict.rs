@@ -18,7 +18,7 @@ pub use comparison::{
 };
 pub use fleet::{
     Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetPromise,
-    FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
+    FleetTrial, HostDifference, HostVerdict, PromiseOnHost, Spread,
 };
 pub use judgement::{
     Cause, Check, ComparisonJudgement, Fact, Figure, GroupJudgement, Judgement, LevelJudgement,

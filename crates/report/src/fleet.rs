@@ -2,7 +2,7 @@
 
 use assay_host::facts::Available;
 use assay_judge::verdict::{
-    FleetComparison, FleetHost, FleetJudgement, FleetPromise, FleetTrial, HostState, Spread,
+    FleetComparison, FleetHost, FleetJudgement, FleetPromise, FleetTrial, Spread,
 };
 use assay_sys::escape::page::{Cell, PAGE, Page, Parts, Rows, Section, Table, Tag, Tone, Verdict};
 
@@ -21,13 +21,6 @@ pub fn html(judgement: &FleetJudgement) -> String {
 #[must_use]
 pub fn text(judgement: &FleetJudgement, width: usize, color: bool) -> String {
     page(judgement).text(width, color)
-}
-
-/// The states of a fleet's tasks, for a terminal of `width` columns.
-#[must_use]
-pub fn hosts_text(hosts: &[FleetHost], width: usize, color: bool) -> String {
-    let lines = table_of_hosts(hosts).lines(width, assay_sys::escape::page::Paint { color });
-    assay_sys::escape::page::joined(&lines)
 }
 
 fn page(judgement: &FleetJudgement) -> Page {
@@ -76,12 +69,8 @@ fn hosts_section(judgement: &FleetJudgement) -> Section {
 }
 
 fn table_of_hosts(hosts: &[FleetHost]) -> Table {
-    let verdict = |host: &FleetHost| match (host.verdict, host.state) {
-        (Some(verdict), _) => wording::tag(verdict),
-        (None, HostState::Waiting) => Tag::new(Tone::Void, NONE, "waiting"),
-        (None, HostState::Running) => Tag::new(Tone::Void, NONE, "running"),
-        (None, HostState::Ended) => Tag::new(Tone::Void, NONE, "no verdict"),
-        (None, HostState::Lost) => Tag::new(Tone::Void, NONE, "lost"),
+    let verdict = |host: &FleetHost| {
+        host.verdict.map_or_else(|| Tag::new(Tone::Void, NONE, "no verdict"), wording::tag)
     };
     let restored = |host: &FleetHost| match host.restored {
         Some(true) => "yes",
@@ -260,7 +249,6 @@ mod tests {
         let host = |node: &str, verdict: Option<Verdict>| FleetHost {
             task: 0,
             node: node.to_owned(),
-            state: if verdict.is_none() { HostState::Lost } else { HostState::Ended },
             why: verdict.is_none().then(|| "its node failed (<NodeDown>)".to_owned()),
             verdict,
             code: None,

@@ -31,7 +31,7 @@ use assay_record::run_folder::Table;
 
 pub use across::sentence as comparison_words;
 pub use ascii::ascii;
-pub use fleet::{hosts_text as fleet_hosts_text, html as fleet_html, text as fleet_text};
+pub use fleet::{html as fleet_html, text as fleet_text};
 pub use html::page as page_html;
 pub use index::{IndexEntry, parse_entries as index_entries, render as index_html};
 pub use live::{Clock, InterimResult, Live, Position, Style, trial_line};

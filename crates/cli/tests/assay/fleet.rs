@@ -1,23 +1,17 @@
 //! `assay fleet` through a real Slurm: munge, a controller, and two nodes on this host.
 
 mod absent;
-mod cancelled;
 mod cluster;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use assay_test_support::{Need, entries, skip};
-use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bench::Bench;
-use crate::running::{Running, json};
+use crate::running::{Ended, json};
 use cluster::Cluster;
-
-/// A few short runs on a host that may be busy.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A cluster and a test environment with the host lock; `None`, printed and counted as skipped, if either
 /// is unavailable.
@@ -30,20 +24,20 @@ fn on_cluster(test: &str) -> Option<(Bench, Cluster)> {
     Some((bench, Cluster::start()))
 }
 
-/// Starts `assay fleet ...` on this cluster.
-fn start(bench: &Bench, cluster: &Cluster, words: &[&str]) -> Running {
+/// `assay fleet ...` on this cluster.
+fn fleet(bench: &Bench, cluster: &Cluster, words: &[&str]) -> Ended {
     let mut command = bench.program();
     command.arg("fleet").args(words).env("SLURM_CONF", cluster.configuration());
-    Running::start(command, bench.folder(), bench.path("fleet"))
+    bench.finish(command)
 }
 
-/// A study file, submitted into `fleet`: two groups, one repeat.
-fn submit(bench: &Bench, cluster: &Cluster, at_most: &str) -> Running {
+/// A study file, submitted into `fleet` on both nodes: two groups, one repeat.
+fn submit(bench: &Bench, cluster: &Cluster, at_most: &str, nodes: &[&str]) {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/cpu-weight.toml");
     bench.write("mine.toml", &fs::read_to_string(shipped).unwrap());
     let words =
         ["run", "--yes", "mine.toml", "--set", "groups=2", "--repeats", "1", "--duration", at_most];
-    start(bench, cluster, &[&words[..], &["--out", "fleet"]].concat())
+    fleet(bench, cluster, &[&words[..], nodes, &["--out", "fleet"]].concat()).assert_code(0);
 }
 
 /// The run folders of a node.
@@ -56,12 +50,14 @@ fn runs(bench: &Bench, node: &str) -> Vec<PathBuf> {
 #[test]
 fn nodes_are_judged_side_by_side_and_only_a_missing_one_runs_again() {
     let Some((bench, cluster)) = on_cluster("a fleet of two") else { return };
-    submit(&bench, &cluster, "1s").end(PATIENCE).assert_verdict();
+    submit(&bench, &cluster, "1s", &["--nodes", "2"]);
+    cluster.wait_until("every task ends", || cluster.queued().is_empty());
+    bench.assay(["fleet", "collect", "fleet"]).assert_verdict();
     bench.assert_host_is_as_before("after a fleet of two");
     let verdict = json(&bench.path("fleet/fleet-verdict.json"));
     assert_eq!(verdict["restored"], true, "{verdict}");
     for (task, host) in verdict["hosts"].as_array().unwrap().iter().enumerate() {
-        assert_eq!((&host["state"], &host["seed"]), (&"ended".into(), &(task + 1).into()));
+        assert_eq!(host["seed"], task + 1);
         let own =
             json(&bench.path("fleet").join(host["run"].as_str().unwrap()).join("verdict.json"));
         assert_eq!(own["verdict"], host["verdict"]);
@@ -80,33 +76,29 @@ fn nodes_are_judged_side_by_side_and_only_a_missing_one_runs_again() {
     assert!(reason.contains("no verdict from 1 (assay2)"), "{reason}");
 
     fs::remove_file(&lost).unwrap();
-    start(&bench, &cluster, &["resume", "fleet"]).end(PATIENCE).assert_verdict();
+    fleet(&bench, &cluster, &["resume", "fleet"]).assert_code(0);
+    cluster.wait_until("the task ends", || cluster.queued().is_empty());
+    bench.assay(["fleet", "collect", "fleet"]).assert_verdict();
     assert_eq!((runs(&bench, "assay1").len(), runs(&bench, "assay2").len()), (1, 2));
     bench.assert_host_is_as_before("after the fleet was resumed");
 }
 
 #[test]
-fn an_interrupted_fleet_is_cancelled_and_its_hosts_are_restored() {
-    let Some((bench, cluster)) = on_cluster("a fleet interrupted") else { return };
-    let mut running = submit(&bench, &cluster, "60s");
-    running.wait_until("a run on a node", |_| {
-        ["assay1", "assay2"].iter().flat_map(|node| runs(&bench, node)).any(|run| {
+fn a_named_node_whose_job_is_cancelled_as_the_page_says_is_restored() {
+    let Some((bench, cluster)) = on_cluster("a fleet cancelled") else { return };
+    submit(&bench, &cluster, "60s", &["--hosts", "assay[2]"]);
+    cluster.wait_until("a run on the node", || {
+        runs(&bench, "assay2").iter().any(|run| {
             let events = fs::read_to_string(run.join("events.jsonl"));
             events.unwrap_or_default().contains("\"text\":\"run\"")
         })
     });
-    running.signal_from_terminal(Signal::INT);
-    let ended = running.end(PATIENCE);
-    ended.assert_code(130);
-    ended.assert_says(&["cancelling the jobs"]);
+    let job = json(&bench.path("fleet/fleet.json"))["jobs"][0].to_string();
+    cluster.ask("scancel", &["--batch", "--signal=TERM", &job]);
+    cluster.wait_until("the task ends", || cluster.queued().is_empty());
     bench.assert_host_is_as_before("after the fleet was cancelled");
+    bench.assay(["fleet", "collect", "fleet"]).assert_code(4);
     let verdict = json(&bench.path("fleet/fleet-verdict.json"));
-    let hosts = verdict["hosts"].as_array().unwrap();
-    let codes: Vec<_> = hosts.iter().map(|host| host["code"].as_i64()).collect();
-    assert!(codes.contains(&Some(130)), "{verdict}");
-    assert!(
-        hosts.iter().all(|host| host["verdict"].is_null()),
-        "resume runs them again: {verdict}"
-    );
-    assert_eq!(cluster.queued(), "", "no job is left in the queue");
+    assert_eq!(verdict["hosts"][0]["code"], 130, "{verdict}");
+    assert!(verdict["hosts"][0]["verdict"].is_null(), "resume runs it again: {verdict}");
 }

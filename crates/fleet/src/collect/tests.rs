@@ -11,7 +11,6 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::folder::SCHEMA;
-use crate::slurm::queued;
 
 const MANIFEST: &str = include_str!("../../../test-support/faults/one-cpu/manifest.json");
 const VERDICT: &str = include_str!("../../../fuzz/corpus/verdict/one-cpu.json");
@@ -38,8 +37,8 @@ fn fleet() -> (TempDir, FleetFolder, Fleet) {
     (place, folder, fleet)
 }
 
-fn collected(folder: &FleetFolder, fleet: &Fleet, queue: &str) -> FleetJudgement {
-    collect(Some((folder, fleet)), &CopySources::default(), &Ok(queued(queue)))
+fn collected(folder: &FleetFolder, fleet: &Fleet) -> FleetJudgement {
+    collect(Some((folder, fleet)), &CopySources::default())
 }
 
 fn whys(judgement: &FleetJudgement) -> Vec<(&str, &str)> {
@@ -53,15 +52,11 @@ fn whys(judgement: &FleetJudgement) -> Vec<(&str, &str)> {
 #[test]
 fn a_task_without_a_verdict_is_listed_with_the_reason_and_the_others_count() {
     let (_place, folder, fleet) = fleet();
-    let judgement = collected(&folder, &fleet, "2|PENDING|Resources\n");
-    assert_eq!(whys(&judgement), [("a", ""), ("b", ""), ("task 2", "Resources")]);
+    let judgement = collected(&folder, &fleet);
+    let nothing = "it has left nothing (`squeue` shows whether it waits)";
+    assert_eq!(whys(&judgement), [("a", ""), ("b", ""), ("task 2", nothing)]);
     assert_eq!(judgement.hosts[0].verdict, Some(Verdict::Void));
-    assert_eq!(judgement.hosts[2].state, HostState::Waiting);
     assert_eq!((judgement.trials[0].hosts, judgement.restored), (2, Some(true)));
-    // Nobody says that a task is lost while Slurm is silent.
-    let silent = Err(Error::new("no answer"));
-    let judgement = collect(Some((&folder, &fleet)), &CopySources::default(), &silent);
-    assert_eq!(judgement.hosts[2].state, HostState::Waiting);
 
     folder
         .dir()
@@ -71,13 +66,12 @@ fn a_task_without_a_verdict_is_listed_with_the_reason_and_the_others_count() {
     folder.dir().replace("nodes/b/17_1.json", errors.as_bytes()).unwrap();
     let half = &VERDICT.as_bytes()[..VERDICT.len() / 2];
     folder.dir().replace("nodes/b/17_1/verdict.json", half).unwrap();
-    let judgement = collected(&folder, &fleet, "");
+    let judgement = collected(&folder, &fleet);
     assert_eq!(
         whys(&judgement)[1..],
         [("b", "no disk"), ("task 2", "slurmstepd: error: node failed")]
     );
-    assert_eq!((judgement.hosts[1].code, judgement.hosts[1].state), (Some(4), HostState::Ended));
-    assert_eq!(judgement.hosts[2].state, HostState::Lost);
+    assert_eq!(judgement.hosts[1].code, Some(4));
     write(folder.dir(), &judgement).unwrap();
     let page = folder.dir().text("report.html", MAX_DOCUMENT).unwrap();
     assert!(page.contains("nodes/a/17_0"));
@@ -89,7 +83,7 @@ fn a_task_without_a_verdict_is_listed_with_the_reason_and_the_others_count() {
 fn the_first_verdict_of_a_host_counts() {
     let (_place, folder, fleet) = fleet();
     run(&folder.path().join("nodes/a/18_0"), "a", 5);
-    let judgement = collected(&folder, &fleet, "");
+    let judgement = collected(&folder, &fleet);
     assert_eq!(judgement.hosts[0].run.as_deref(), Some("nodes/a/17_0"));
     assert_eq!(judgement.trials[0].hosts, 2);
 }
@@ -119,7 +113,7 @@ fn links_in_a_fleet_lead_nowhere() {
                 symlink(secret.join(file), dir.join("17_2").join(file)).unwrap();
             }
         }
-        let judgement = collected(&folder, &fleet, "");
+        let judgement = collected(&folder, &fleet);
         assert_eq!(judgement.hosts.len(), 3, "{linked}");
         assert_eq!(judgement.hosts[2].verdict, None, "{linked}: {:?}", judgement.hosts[2]);
         if linked == "node" {
@@ -149,7 +143,7 @@ fn copies_are_judged_without_a_fleet_and_each_refused_folder_is_named() {
     fs::rename(copies.join("x"), copies.join("a")).unwrap();
 
     let sources = CopySources::open(std::slice::from_ref(&copies)).unwrap();
-    let judgement = collect(None, &sources, &Ok(Queue::new()));
+    let judgement = collect(None, &sources);
     let nodes: Vec<_> =
         judgement.hosts.iter().map(|host| (host.node.as_str(), host.verdict.is_some())).collect();
     assert_eq!(nodes, [("n1", true), ("n3", false), ("n2", true)]);
@@ -171,7 +165,7 @@ fn copies_are_judged_without_a_fleet_and_each_refused_folder_is_named() {
     let (_fleet, folder, fleet) = fleet();
     run(&copies.join("late"), "c", 7);
     let sources = CopySources::open(&[copies.join("late"), copies.join("y")]).unwrap();
-    let judgement = collect(Some((&folder, &fleet)), &sources, &Ok(Queue::new()));
+    let judgement = collect(Some((&folder, &fleet)), &sources);
     assert!(judgement.hosts.iter().all(|host| host.verdict.is_some()), "{:?}", judgement.hosts);
     let why = judgement.not_available.values().next().unwrap();
     assert_eq!(why, "no task of this fleet has the seed 4");

@@ -15,18 +15,15 @@ use assay_sys::files::Trust;
 use jiff::Timestamp;
 
 use super::OpenFleet;
-use crate::{
-    Choice, Chosen, Fleet, FleetFolder, Limit, SCHEMA, Script, choose, expand, limit, plan_digest,
-    usable_nodes,
-};
+use crate::{Fleet, FleetFolder, Limit, SCHEMA, Script, expand, limit, plan_digest};
 
 /// On which hosts a study runs, and how.
 #[derive(Debug, Clone)]
 pub struct FleetOptions {
-    /// Nodes, as a Slurm node list; `None` for `nodes` of them or all.
+    /// Nodes, as a Slurm node list; `None` for `nodes` that Slurm chooses.
     pub hosts: Option<String>,
-    /// Number of nodes; `None` for all.
-    pub nodes: Option<u32>,
+    /// Their number.
+    pub nodes: u32,
     /// Partition whose nodes are used; `None` for Slurm's default.
     pub partition: Option<String>,
     /// Folder that all hosts share.
@@ -44,8 +41,7 @@ pub struct FleetOptions {
 /// Submits a study.
 ///
 /// # Errors
-/// Slurm does not answer or has not these nodes, the folder cannot be created, or a host could not
-/// find the study.
+/// Slurm does not answer or refuses the job, the folder cannot be created, or a host could not find the study.
 pub fn submit_fleet(
     context: &Context,
     loaded: &Loaded,
@@ -56,10 +52,9 @@ pub fn submit_fleet(
     let facts = facts_for(context, &loaded.study)?;
     let plan = plan_for(context, &loaded.study, &facts, choice.seed);
     crate::find().map_err(Error::host)?;
-    let chosen = nodes(options)?;
-    for (node, why) in &chosen.left_out {
-        observer.message(&format!("{node} is left out: {why}"));
-    }
+    let hosts = options.hosts.as_deref().map(expand).transpose().map_err(Error::host)?;
+    let hosts = hosts.unwrap_or_default();
+    let tasks = if hosts.is_empty() { options.nodes as usize } else { hosts.len() };
     // The script adds the number of the task.
     if i64::try_from(choice.seed).ok().and_then(|seed| seed.checked_add(1 << 20)).is_none() {
         return Err(Error::usage("a fleet has seeds below 2^63\n  hint: give a smaller --seed"));
@@ -80,8 +75,8 @@ pub fn submit_fleet(
         started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         plan: plan_digest(&loaded.text, Some(&choice.record())),
         seed: choice.seed,
-        tasks: chosen.tasks,
-        exclude: chosen.exclude,
+        tasks,
+        hosts,
         jobs: Vec::new(),
     };
     let script = Script {
@@ -98,21 +93,8 @@ pub fn submit_fleet(
     };
     script.write(&folder, &fleet).map_err(Error::host)?;
     let mut open = OpenFleet { folder, fleet };
-    let (all, exclude) = ((0..open.fleet.tasks).collect::<Vec<_>>(), open.fleet.exclude.clone());
-    open.submit(&all, &exclude, observer)?;
+    open.submit(&(0..tasks).collect::<Vec<_>>(), &[], observer)?;
     Ok(open)
-}
-
-fn nodes(options: &FleetOptions) -> Result<Chosen, Error> {
-    let chosen = || {
-        let choice = match (&options.hosts, options.nodes) {
-            (Some(list), _) => Choice::Hosts(expand(list)?),
-            (None, Some(count)) => Choice::Count(usize::try_from(count).unwrap_or(usize::MAX)),
-            (None, None) => Choice::All,
-        };
-        choose(&usable_nodes(options.partition.as_deref())?, &choice)
-    };
-    chosen().map_err(Error::host)
 }
 
 /// The arguments of `assay run` on the hosts, and the files of the study: a study file is copied into the fleet's

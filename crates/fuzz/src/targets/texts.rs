@@ -42,15 +42,6 @@ pub(super) fn output() -> Reader {
     })
 }
 
-pub(super) fn slurm() -> Reader {
-    Box::new(|bytes| {
-        let text = String::from_utf8_lossy(bytes);
-        let refused =
-            assay_fleet::parse_nodes(&text).iter().filter_map(assay_fleet::Node::refuses).count();
-        (refused.min(9) * 10 + assay_fleet::parse_queue(&text).len().min(9)) as u64
-    })
-}
-
 /// All parsers of kernel files on the same text; none depends on the file's name.
 pub(super) fn kernel() -> Reader {
     Box::new(|bytes| {

@@ -43,20 +43,6 @@ pub struct FleetJudgement {
     pub not_available: BTreeMap<String, String>,
 }
 
-/// State of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum HostState {
-    /// Not started by Slurm.
-    Waiting,
-    /// Started and not ended.
-    Running,
-    /// Ended, with its result recorded.
-    Ended,
-    /// Ended without a result.
-    Lost,
-}
-
 /// One task of the fleet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FleetHost {
@@ -64,9 +50,7 @@ pub struct FleetHost {
     pub task: usize,
     /// Slurm's name of the node, `task N` before it has one; the host name of a copied run.
     pub node: String,
-    /// Its state.
-    pub state: HostState,
-    /// Details of the state: why it is lost, what it waits for.
+    /// Why it has no verdict.
     pub why: Option<String>,
     /// The verdict of its run, if it has one.
     pub verdict: Option<Verdict>,

@@ -3,7 +3,7 @@
 use assay_fleet::{FleetMerge, conclude, differences, leave_open, traits};
 use assay_host::facts::Available;
 use assay_judge::verdict::{
-    ComparisonJudgement, FleetHost, FleetJudgement, HostState, LevelJudgement, PairJudgement,
+    ComparisonJudgement, FleetHost, FleetJudgement, LevelJudgement, PairJudgement,
     ReferenceJudgement, Verdict,
 };
 use assay_record::run_folder::{Fault, Phase};
@@ -123,7 +123,6 @@ pub(crate) fn fleet() -> FleetJudgement {
     let host = |task: usize, node: &str, run: Option<&Run>| FleetHost {
         task,
         node: node.to_owned(),
-        state: if run.is_some() { HostState::Ended } else { HostState::Lost },
         why: run.is_none().then(|| "its node failed (NodeDown)".to_owned()),
         verdict: run.map(|run| run.judgement.verdict),
         code: None,

@@ -27,7 +27,7 @@ const fn document(name: &'static str, root: &'static str, from: &'static str) ->
     Document { name, root, from }
 }
 
-pub(crate) const DOCUMENTS: [Document; 36] = [
+pub(crate) const DOCUMENTS: [Document; 35] = [
     document("audit", "audit::Audit", "`assay audit -o json`"),
     document("fairness", "cli::Watched", "`assay fairness -o json`"),
     document("audit-drift", "audit::Drift", "`assay audit diff FILE -o json`"),
@@ -41,18 +41,17 @@ pub(crate) const DOCUMENTS: [Document; 36] = [
     document(
         "diagnostics",
         "sys::Diagnostics",
-        "mistakes of a study, with `-o json` of `run`, `check`, `diagnose`, `tune STUDY`, `lab run` and `fleet run`",
+        "mistakes of a study, with `-o json` of `run`, `check`, `diagnose`, `tune STUDY` and `lab run`",
     ),
     document("errors", "judge::RunErrors", "`assay run --errors-json FILE`"),
     document("event", "record::Event", "each line of events.jsonl"),
     document("exec", "cli::JudgedReport", "`assay exec -o json`"),
     document("explain", "cause::Explanation", "`assay diagnose -o json`, explain.json"),
     document("export", "cli::Exported", "`assay report --as FORMAT -o json`"),
-    document("fleet-hosts", "[judge::FleetHost]", "`assay fleet status -o json`"),
     document(
         "fleet-verdict",
         "judge::FleetJudgement",
-        "`assay fleet run`, `resume` and `collect` with `-o json`, fleet-verdict.json",
+        "`assay fleet collect -o json`, fleet-verdict.json",
     ),
     document("top", "live::Groups", "`assay top -o json`, each line of it with `--watch`"),
     document("host", "cli::Host", "`assay host -o json`"),

@@ -26,7 +26,7 @@ const WAITS: [&str; 11] = [
 ];
 
 /// Files with such calls: how many, and what ends them.
-const BOUNDS: [(&str, usize, &str); 48] = [
+const BOUNDS: [(&str, usize, &str); 47] = [
     ("audit/src/collect/watch.rs", 1, "some milliseconds between two looks"),
     ("audit/src/collect/writes.rs", 1, "the caller's limit, below a second"),
     ("blame/src/collect/prove.rs", 1, "the end of a turn, looked for 20 times a second; a signal"),
@@ -43,7 +43,6 @@ const BOUNDS: [(&str, usize, &str); 48] = [
     ("conform/src/probe/spin.rs", 2, "the probe's lifetime"),
     ("conform/src/run.rs", 3, "the case's time, after which its probes are killed"),
     ("conform/src/running.rs", 2, "the probe's lifetime, looked at every second"),
-    ("fleet/src/job.rs", 1, "the tasks of a fleet; two signals, after which it is cancelled"),
     ("host/src/ledger/hanging_step.rs", 2, "15 s in which the step's thread was not scheduled"),
     ("host/src/ledger/step_threads.rs", 1, "1 s"),
     ("host/src/poll_until.rs", 1, "the caller's limit, 1 s once something hangs; a second Ctrl-C"),

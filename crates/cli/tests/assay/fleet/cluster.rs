@@ -50,7 +50,10 @@ impl Cluster {
             let daemon = cluster.daemon("slurmd", &["-N", &name], &name);
             cluster.daemons.push(daemon);
         }
-        cluster.wait_until_idle();
+        cluster.wait_until("every node is idle", || {
+            let states = cluster.ask("sinfo", &["--noheader", "--Node", "--format=%T"]);
+            states.lines().count() == NODES && states.lines().all(|state| state == "idle")
+        });
         cluster
     }
 
@@ -75,15 +78,11 @@ impl Cluster {
             .unwrap()
     }
 
-    /// Waits until Slurm would give every node a job.
-    fn wait_until_idle(&self) {
-        let deadline = Instant::now() + Duration::from_secs(120);
-        loop {
-            let states = self.ask("sinfo", &["--noheader", "--Node", "--format=%T"]);
-            if states.lines().count() == NODES && states.lines().all(|state| state == "idle") {
-                return;
-            }
-            assert!(Instant::now() < deadline, "nodes are {states:?}\n{}", self.logs());
+    /// Waits for a few short runs on a host that may be busy.
+    pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(300);
+        while !is_so() {
+            assert!(Instant::now() < deadline, "not yet: {what}\n{}", self.logs());
             sleep(Duration::from_millis(200));
         }
     }
@@ -93,7 +92,7 @@ impl Cluster {
         self.ask("squeue", &["--noheader"])
     }
 
-    fn ask(&self, program: &str, words: &[&str]) -> String {
+    pub(crate) fn ask(&self, program: &str, words: &[&str]) -> String {
         let output = Command::new(find(program).unwrap())
             .args(words)
             .env("SLURM_CONF", self.configuration())
