@@ -17,14 +17,14 @@ use assay_sys::exit::{Code, Error};
 use assay_sys::files::Trust;
 use assay_sys::kernel::signal;
 
-use crate::Case;
+use crate::{Case, Verdict};
 use assemble::{Column, assay_version, assemble};
 use columns::{Guests, run_on_host};
 use folder::{Conditions, Folder};
 use results::KernelResults;
 
 pub use assemble::PassportKernelName;
-pub use document::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
+pub use document::{Passport, PassportCase, PassportKernel};
 pub use page::page;
 
 /// Tells the user of progress, from any thread.
@@ -178,9 +178,9 @@ fn passport_code(passport: &Passport) -> Code {
     let verdicts = || passport.cases.iter().flat_map(|case| case.results.values());
     let has = |wanted| verdicts().any(|result| result.verdict == wanted);
     let is_open = passport.kernels.iter().any(|kernel| kernel.missing > 0)
-        || has(CaseVerdict::Undecided)
-        || has(CaseVerdict::Void);
-    match (has(CaseVerdict::Broken), is_open) {
+        || has(Verdict::Undecided)
+        || has(Verdict::Void);
+    match (has(Verdict::Broken), is_open) {
         (true, _) => Code::Broken,
         (false, true) => Code::Undecided,
         (false, false) => Code::Kept,

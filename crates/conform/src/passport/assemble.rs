@@ -6,9 +6,9 @@ use std::str::FromStr;
 use assay_lab::KernelChoice;
 use sha2::{Digest, Sha256};
 
-use super::document::{CaseResult, CaseVerdict, Passport, PassportCase, PassportKernel};
+use super::document::{Passport, PassportCase, PassportKernel};
 use super::results::{KernelResults, Records};
-use crate::{Case, CaseRecord, Verdict};
+use crate::Case;
 
 /// A kernel of a passport.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,11 +82,11 @@ pub(super) fn assemble(columns: &[Column<'_>], cases: &[&Case]) -> Passport {
         (release.is_none(), release.map(order))
     });
     let rows = cases.iter().map(|case| row(case, &columns)).collect();
-    let first = columns.iter().flat_map(|(column, _)| &column.results.documents);
+    let documents = columns.iter().flat_map(|(column, _)| &column.results.state.documents);
     Passport {
         schema: 1,
         assay: assay_version(),
-        started_at: first.map(|(_, one)| one.started_at.clone()).min().unwrap_or_default(),
+        started_at: documents.map(|one| one.started_at.clone()).min().unwrap_or_default(),
         kernels: columns.iter().map(|(column, records)| head(column, records, cases)).collect(),
         cases: rows,
     }
@@ -98,7 +98,7 @@ fn key(case: &Case) -> (String, String) {
 
 fn head(column: &Column<'_>, records: &Records, cases: &[&Case]) -> PassportKernel {
     let results = column.results;
-    let first = results.documents.first().map(|(_, document)| document);
+    let first = results.state.documents.first();
     let has = |case: &&&Case| records.contains_key(&key(case));
     let recorded = cases.iter().filter_map(|case| records.get(&key(case)));
     PassportKernel {
@@ -107,17 +107,16 @@ fn head(column: &Column<'_>, records: &Records, cases: &[&Case]) -> PassportKern
         layout: first.map(|document| document.layout.clone()),
         machine: first.and_then(|document| document.virtual_machine.clone()),
         patience: first.map(|document| document.patience),
-        seconds: recorded.fold(0.0, |sum, (record, _)| sum + record.seconds),
-        boots: results.guests.boots.clone(),
+        seconds: recorded.fold(0.0, |sum, record| sum + record.seconds),
+        boots: results.state.boots.clone(),
         missing: cases.len() - cases.iter().filter(has).count(),
-        lost: results.guests.lost.clone(),
+        lost: results.state.lost.clone(),
     }
 }
 
 fn row(case: &Case, columns: &[(&Column<'_>, Records)]) -> PassportCase {
     let of = |(column, records): &(&Column<'_>, Records)| {
-        let (record, file) = records.get(&key(case))?;
-        Some((column.name.to_string(), result(record, file)))
+        Some((column.name.to_string(), records.get(&key(case))?.clone()))
     };
     PassportCase {
         controller: case.controller.to_owned(),
@@ -139,30 +138,13 @@ fn order(release: &str) -> ([u64; 3], u64) {
     ([0; 3].map(|_| numbers.next().unwrap_or(0)), candidate.unwrap_or(u64::MAX))
 }
 
-fn result(record: &CaseRecord, file: &str) -> CaseResult {
-    let verdict = match record.verdict {
-        Verdict::Kept => CaseVerdict::Kept,
-        Verdict::Broken => CaseVerdict::Broken,
-        Verdict::Undecided => CaseVerdict::Undecided,
-        Verdict::Void => CaseVerdict::Void,
-        Verdict::NotAvailable => CaseVerdict::NotAvailable,
-    };
-    CaseResult {
-        verdict,
-        reason: record.reason.clone(),
-        evidence: record.evidence.clone(),
-        seconds: record.seconds,
-        file: file.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use assay_sys::files::Dir;
 
     use super::*;
-    use crate::Document;
     use crate::passport::fake::document;
+    use crate::{CaseRecord, Document, Verdict};
 
     #[test]
     fn a_name_is_the_host_or_a_kernel_of_the_lab() {
@@ -183,7 +165,7 @@ mod tests {
             .iter()
             .map(|(name, release, verdict)| {
                 let name: PassportKernelName = name.parse().unwrap();
-                let mut results = KernelResults::open(&dir, name.folder()).unwrap();
+                let mut results = KernelResults::open(&dir, &name.folder()).unwrap();
                 if let Some(verdict) = verdict {
                     let record = CaseRecord {
                         controller: cases[0].controller.to_owned(),
@@ -216,7 +198,6 @@ mod tests {
         let names: Vec<&str> = whole.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
         assert_eq!(names, ["debian-5.10", "debian-6.1", "debian-6.12", "host"]);
         assert_eq!(whole.kernels[0].missing, 1, "the second case did not run");
-        assert_eq!(whole.cases[0].results["host"].file, "kernels/host/001.json");
         let sorted = ["6.12.43+deb12", "6.12.117", "6.19.0-rc2", "6.19.0-rc10+", "6.19.0", "7.3.4"];
         assert!(sorted.is_sorted_by_key(|release| order(release)));
     }

@@ -84,7 +84,7 @@ impl Guests<'_> {
         let mut remark = |text: &str| (self.say)(&format!("{name}: {text}"));
         let provided = Kernel::provide(&self.spec.kernel, self.cache, false, &mut remark);
         if !is_done {
-            results.guests.lost.clear();
+            results.state.lost.clear();
         }
         match provided {
             Ok(kernel) => {
@@ -281,7 +281,7 @@ mod tests {
     fn results_of_another_kernel_than_the_booted_one_are_not_kept() {
         let place = tempfile::tempdir().unwrap();
         let kernels = Dir::open(place.path()).unwrap();
-        let results = KernelResults::open(&kernels, "debian-6.1".to_owned()).unwrap();
+        let results = KernelResults::open(&kernels, "debian-6.1").unwrap();
         let mut collector = Collector {
             kernel: "debian-6.1".to_owned(),
             release: "6.1.0".to_owned(),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{CaseRecord, Verdict};
+
 /// The results of kernels, and what they say together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Passport {
@@ -57,62 +59,13 @@ pub struct PassportCase {
     /// Where it is documented.
     pub documented: String,
     /// Results by the names of the kernels; a kernel without one is absent.
-    pub results: BTreeMap<String, CaseResult>,
-}
-
-/// One case on one kernel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CaseResult {
-    /// What was found.
-    pub verdict: CaseVerdict,
-    /// Why it is not `kept`; empty when it is.
-    pub reason: String,
-    /// Observations with numbers.
-    pub evidence: Vec<String>,
-    /// Duration in seconds.
-    pub seconds: f64,
-    /// The document that has it, relative to the passport.
-    pub file: String,
-}
-
-/// What a case found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CaseVerdict {
-    /// The kernel behaved as documented.
-    Kept,
-    /// It did not, by more than noise explains.
-    Broken,
-    /// The numbers allow both.
-    Undecided,
-    /// The case could not have shown it.
-    Void,
-    /// The machine lacks what the case needs.
-    NotAvailable,
-}
-
-impl CaseVerdict {
-    /// All of them, in the order of counts.
-    pub const ALL: [Self; 5] =
-        [Self::Kept, Self::Broken, Self::Undecided, Self::Void, Self::NotAvailable];
-
-    /// Its word for readers.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Broken => "broken",
-            Self::Undecided => "undecided",
-            Self::Void => "void",
-            Self::NotAvailable => "not available",
-        }
-    }
+    pub results: BTreeMap<String, CaseRecord>,
 }
 
 impl Passport {
     /// Number of results of a kernel with this verdict.
     #[must_use]
-    pub fn count(&self, kernel: &str, verdict: CaseVerdict) -> usize {
+    pub fn count(&self, kernel: &str, verdict: Verdict) -> usize {
         let results = self.cases.iter().filter_map(|case| case.results.get(kernel));
         results.filter(|result| result.verdict == verdict).count()
     }
@@ -127,20 +80,20 @@ impl PassportCase {
 
     /// Whether a kernel has this verdict.
     #[must_use]
-    pub fn has(&self, verdict: CaseVerdict) -> bool {
+    pub fn has(&self, verdict: Verdict) -> bool {
         self.results.values().any(|result| result.verdict == verdict)
     }
 
     /// Whether a kernel keeps it and another breaks it.
     #[must_use]
     pub fn differs(&self) -> bool {
-        self.has(CaseVerdict::Kept) && self.has(CaseVerdict::Broken)
+        self.has(Verdict::Kept) && self.has(Verdict::Broken)
     }
 
     /// Whether a kernel breaks it, could not decide it, or could not have shown it.
     #[must_use]
     pub fn is_remarkable(&self) -> bool {
-        use CaseVerdict::{Broken, Undecided, Void};
+        use Verdict::{Broken, Undecided, Void};
         [Broken, Undecided, Void].into_iter().any(|verdict| self.has(verdict))
     }
 }
@@ -148,28 +101,22 @@ impl PassportCase {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passport::fake::record;
 
-    fn case(verdicts: &[CaseVerdict]) -> PassportCase {
-        let result = |verdict: &CaseVerdict| CaseResult {
-            verdict: *verdict,
-            reason: String::new(),
-            evidence: vec![],
-            seconds: 1.0,
-            file: String::new(),
-        };
+    fn case(verdicts: &[Verdict]) -> PassportCase {
         let results = verdicts.iter().enumerate();
         PassportCase {
             controller: String::new(),
             behaviour: String::new(),
             promise: String::new(),
             documented: String::new(),
-            results: results.map(|(at, verdict)| (at.to_string(), result(verdict))).collect(),
+            results: results.map(|(at, verdict)| (at.to_string(), record("a", *verdict))).collect(),
         }
     }
 
     #[test]
     fn what_is_kept_or_not_available_everywhere_is_not_remarkable() {
-        use CaseVerdict::{Broken, Kept, NotAvailable, Undecided, Void};
+        use Verdict::{Broken, Kept, NotAvailable, Undecided, Void};
         assert!(!case(&[Kept, NotAvailable]).is_remarkable());
         for verdict in [Broken, Undecided, Void] {
             assert!(case(&[Kept, verdict]).is_remarkable());

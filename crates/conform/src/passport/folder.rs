@@ -78,7 +78,7 @@ impl Folder {
 
     /// The results of a kernel so far.
     pub(super) fn results(&self, name: &PassportKernelName) -> Result<KernelResults, Error> {
-        KernelResults::open(&self.kernels, name.folder())
+        KernelResults::open(&self.kernels, &name.folder())
     }
 
     /// Writes the passport.
@@ -142,13 +142,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let out = place.path().join("passport");
         drop(open(&out, 2, false).unwrap());
-        std::fs::create_dir(out.join("kernels/host")).unwrap();
+        std::fs::write(out.join("kernels/host.json"), "").unwrap();
         drop(open(&out, 2, false).unwrap());
-        assert!(out.join("kernels/host").is_dir());
+        assert!(out.join("kernels/host.json").is_file());
         let error = open(&out, 4, false).unwrap_err().to_string();
         assert!(error.contains("2 CPUs") && error.contains("--fresh"), "{error}");
         drop(open(&out, 4, true).unwrap());
-        assert!(!out.join("kernels/host").exists());
+        assert!(!out.join("kernels/host.json").exists());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use assay_report::number::NONE;
 use assay_sys::escape::page::{PAGE, Page, Parts, Rows, Section, Tag, Tone};
 
-use super::document::{CaseVerdict, Passport, PassportCase, PassportKernel};
+use super::document::{Passport, PassportCase, PassportKernel};
+use crate::Verdict;
 
 /// The kernels; cases that one kernel keeps and another breaks; and all that are broken, undecided or void somewhere, with the reasons.
 /// With `all`, every case.
@@ -85,7 +86,7 @@ fn cases(parts: &mut Parts, passport: &Passport, rows: &[&PassportCase]) {
 
 /// `56 kept, 1 broken`, without what there is none of.
 fn counts(passport: &Passport, kernel: &str) -> String {
-    let counts = CaseVerdict::ALL.map(|verdict| (passport.count(kernel, verdict), verdict.word()));
+    let counts = Verdict::ALL.map(|verdict| (passport.count(kernel, verdict), verdict.to_string()));
     let named = counts.iter().filter(|(count, _)| *count > 0);
     named.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
@@ -100,11 +101,11 @@ fn time(kernel: &PassportKernel) -> String {
 fn tag(case: &PassportCase, kernel: &str) -> Tag {
     let (tone, word) = match case.results.get(kernel).map(|result| result.verdict) {
         None => (Tone::Void, "no result"),
-        Some(CaseVerdict::Kept) => (Tone::Good, "kept"),
-        Some(CaseVerdict::Broken) => (Tone::Bad, "BROKEN"),
-        Some(CaseVerdict::Undecided) => (Tone::Open, "undecided"),
-        Some(CaseVerdict::Void) => (Tone::Void, "void"),
-        Some(CaseVerdict::NotAvailable) => (Tone::Void, "n/a"),
+        Some(Verdict::Kept) => (Tone::Good, "kept"),
+        Some(Verdict::Broken) => (Tone::Bad, "BROKEN"),
+        Some(Verdict::Undecided) => (Tone::Open, "undecided"),
+        Some(Verdict::Void) => (Tone::Void, "void"),
+        Some(Verdict::NotAvailable) => (Tone::Void, "n/a"),
     };
     Tag::new(tone, "", word)
 }
@@ -113,17 +114,12 @@ fn tag(case: &PassportCase, kernel: &str) -> Tag {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::document::CaseResult;
     use super::*;
+    use crate::CaseRecord;
+    use crate::passport::fake::record;
 
-    fn passport(verdict: CaseVerdict, reason: &str) -> Passport {
-        let result = CaseResult {
-            verdict,
-            reason: reason.to_owned(),
-            evidence: vec!["25.0 %".to_owned()],
-            seconds: 1.0,
-            file: "kernels/debian-6.1/001.json".to_owned(),
-        };
+    fn passport(verdict: Verdict, reason: &str) -> Passport {
+        let result = CaseRecord { reason: reason.to_owned(), ..record("a", verdict) };
         Passport {
             schema: 1,
             assay: "0".to_owned(),
@@ -151,15 +147,14 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_has_its_reason_and_no_text_of_a_guest_acts() {
-        let text =
-            page(&passport(CaseVerdict::Broken, "it got \u{1b}[2J0 %"), false).text(100, false);
+        let text = page(&passport(Verdict::Broken, "it got \u{1b}[2J0 %"), false).text(100, false);
         assert!(text.contains("cpu/a on debian-6.1: it got "), "{text}");
         assert!(text.contains("30 s to boot") && !text.contains('\u{1b}'), "{text}");
     }
 
     #[test]
     fn a_missing_result_is_named_and_only_all_shows_what_is_kept() {
-        let mut passport = passport(CaseVerdict::Kept, "");
+        let mut passport = passport(Verdict::Kept, "");
         let short = page(&passport, false).text(100, false);
         assert!(short.contains("no result breaks any of 1 promises"), "{short}");
         assert!(!short.contains("cpu/a"), "{short}");
@@ -172,14 +167,13 @@ mod tests {
 
     #[test]
     fn what_kernels_differ_in_comes_first_and_is_an_html_page() {
-        let mut passport = passport(CaseVerdict::Broken, "0.33 and not 0.5");
+        let mut passport = passport(Verdict::Broken, "0.33 and not 0.5");
         let mut other = passport.kernels[0].clone();
         other.name = "debian-7.3".to_owned();
         passport.kernels.push(other);
         let mut differs = passport.cases[0].clone();
         differs.behaviour = "b".to_owned();
-        let kept =
-            CaseResult { verdict: CaseVerdict::Kept, ..differs.results["debian-6.1"].clone() };
+        let kept = record("a", Verdict::Kept);
         differs.results.insert("debian-7.3".to_owned(), kept);
         passport.cases.push(differs);
         let text = page(&passport, false).text(100, false);

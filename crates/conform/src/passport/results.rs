@@ -1,5 +1,5 @@
-//! Results of one kernel in its folder, as documents of `assay conform -o json` that are added when they arrive. A
-//! guest chose what is in them, and anybody may have changed them since.
+//! Results of one kernel in a file, to which documents of `assay conform -o json` are added when they arrive. A guest
+//! chose what is in them, and anybody may have changed them since.
 
 use std::collections::BTreeMap;
 
@@ -11,31 +11,29 @@ use crate::{Case, CaseRecord, Document, SCHEMA, Verdict};
 
 /// Limits: a document of all cases has 150 kB, and the longest line some hundred bytes.
 const MAX_DOCUMENT: usize = 4 << 20;
-const MAX_DOCUMENTS: usize = 1000;
+const MAX_FILE: usize = 64 << 20;
 const MAX_CASES: usize = 1000;
 const MAX_LINES: usize = 200;
 const MAX_TEXT: usize = 10_000;
 
-/// What is known of the guests of a kernel beside its documents.
-const STATE: &str = "guests.json";
-
-/// A case's name and its latest record, with the file that has it.
-pub(super) type Records = BTreeMap<(String, String), (CaseRecord, String)>;
+/// The latest record of each case by its name.
+pub(super) type Records = BTreeMap<(String, String), CaseRecord>;
 
 /// The results of one kernel.
 #[derive(Debug)]
 pub(super) struct KernelResults {
-    dir: Dir,
-    /// Its name in the passport's folder.
-    folder: String,
-    pub(super) documents: Vec<(String, Document)>,
-    pub(super) guests: Guests,
+    kernels: Dir,
+    /// The name of its file there.
+    file: String,
+    pub(super) state: State,
 }
 
-/// What happened to its guests.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Guests {
-    /// Seconds until each was up.
+/// What the file holds.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    /// What `assay conform -o json` printed, part by part.
+    pub(super) documents: Vec<Document>,
+    /// Seconds until each of its guests was up.
     pub(super) boots: Vec<f64>,
     /// Why they ended early.
     pub(super) lost: Vec<String>,
@@ -47,66 +45,52 @@ pub(super) fn begin_again(what: impl std::fmt::Display) -> Error {
 }
 
 impl KernelResults {
-    /// Opens the folder of a kernel and reads what is there.
-    pub(super) fn open(kernels: &Dir, folder: String) -> Result<Self, Error> {
-        let dir = kernels.make_dir(&folder).map_err(Error::host)?;
-        let mut documents = Vec::new();
-        for name in dir.names().map_err(Error::host)? {
-            let Some(name) = name.to_str().filter(|name| is_document(name)) else { continue };
-            if documents.len() >= MAX_DOCUMENTS {
-                let path = dir.path().display();
-                return Err(Error::usage(format!(
-                    "{path} has more than {MAX_DOCUMENTS} documents\n  hint: --fresh begins again"
-                )));
-            }
-            let text = dir.text(name, MAX_DOCUMENT as u64).map_err(Error::usage)?;
+    /// Reads what is known of a kernel.
+    pub(super) fn open(kernels: &Dir, name: &str) -> Result<Self, Error> {
+        let kernels = kernels.dir(".").map_err(Error::host)?;
+        let mut results = Self { kernels, file: format!("{name}.json"), state: State::default() };
+        if results.kernels.has_file(&results.file) {
+            let text =
+                results.kernels.text(&results.file, MAX_FILE as u64).map_err(Error::usage)?;
             let read = serde_json::from_str(&text).map_err(|cause| cause.to_string());
-            let document = read.and_then(|document| check(&document).map(|()| document));
-            let document = document.map_err(|why| {
-                let path = dir.path().join(name);
-                let hint = "hint: --fresh begins again";
-                Error::usage(format!("cannot understand {}: {why}\n  {hint}", path.display()))
-            })?;
-            documents.push((name.to_owned(), document));
+            results.state = read
+                .and_then(|state: State| state.documents.iter().try_for_each(check).map(|()| state))
+                .map_err(|why| {
+                    let path = results.kernels.path().join(&results.file);
+                    let hint = "hint: --fresh begins again";
+                    Error::usage(format!("cannot understand {}: {why}\n  {hint}", path.display()))
+                })?;
         }
-        let guests = match dir.has_file(STATE) {
-            true => dir.text(STATE, MAX_DOCUMENT as u64).map_err(Error::usage)?,
-            false => "{\"boots\":[],\"lost\":[]}".to_owned(),
-        };
-        let guests = serde_json::from_str(&guests)
-            .map_err(|cause| Error::usage(format!("cannot understand {STATE}: {cause}")))?;
-        Ok(Self { dir, folder, documents, guests })
+        Ok(results)
     }
 
     /// Adds a document. One of another kernel or layout than those before is refused: a passport has
     /// one column for it.
     pub(super) fn add(&mut self, document: Document) -> Result<(), String> {
         check(&document)?;
-        if let Some((_, first)) = self.documents.first() {
+        if let Some(first) = self.state.documents.first() {
             let of = |one: &Document| format!("Linux {} with cgroup {}", one.kernel, one.layout);
             if of(first) != of(&document) {
                 return Err(format!("results of {} stand beside {}", of(&document), of(first)));
             }
         }
-        if self.documents.len() >= MAX_DOCUMENTS {
-            return Err(format!("there are more than {MAX_DOCUMENTS} documents"));
-        }
-        let last = self.documents.iter().filter_map(|(name, _)| number(name)).max().unwrap_or(0);
-        // Names of files are as untrusted as their contents.
-        let next = last.checked_add(1).ok_or_else(|| format!("no number follows {last}"))?;
-        let name = format!("{next:03}.json");
-        let text = serde_json::to_string_pretty(&document).map_err(|cause| cause.to_string())?;
-        self.dir.replace(&name, text.as_bytes()).map_err(|error| error.to_string())?;
-        self.documents.push((name, document));
-        Ok(())
+        self.state.documents.push(document);
+        self.write().inspect_err(|_| drop(self.state.documents.pop()))
     }
 
     /// Notes how a guest came up or was lost.
     pub(super) fn note(&mut self, boot: Option<f64>, lost: Option<String>) -> Result<(), Error> {
-        self.guests.boots.extend(boot);
-        self.guests.lost.extend(lost);
-        let text = serde_json::to_string_pretty(&self.guests).map_err(Error::host)?;
-        self.dir.replace(STATE, text.as_bytes()).map_err(Error::host)
+        self.state.boots.extend(boot);
+        self.state.lost.extend(lost);
+        self.write().map_err(Error::host)
+    }
+
+    fn write(&self) -> Result<(), String> {
+        let text = serde_json::to_string_pretty(&self.state).map_err(|cause| cause.to_string())?;
+        if text.len() > MAX_FILE {
+            return Err(format!("its results have more than {MAX_FILE} bytes"));
+        }
+        self.kernels.replace(&self.file, text.as_bytes()).map_err(|error| error.to_string())
     }
 
     /// Refuses another release than that of earlier results: both would be in one column.
@@ -119,53 +103,46 @@ impl KernelResults {
         }
     }
 
+    /// All records of each case, the latest last.
+    fn all(&self) -> BTreeMap<(String, String), Vec<&CaseRecord>> {
+        let mut all: BTreeMap<_, Vec<&CaseRecord>> = BTreeMap::new();
+        for case in self.state.documents.iter().flat_map(|document| &document.cases) {
+            all.entry((case.controller.clone(), case.behaviour.clone())).or_default().push(case);
+        }
+        all
+    }
+
     /// The record of each case: the latest, but for what emulation may have broken.
     pub(super) fn records(&self) -> Records {
-        let mut all: BTreeMap<(String, String), Vec<(&CaseRecord, String)>> = BTreeMap::new();
-        for (name, document) in &self.documents {
-            let file = format!("kernels/{}/{name}", self.folder);
-            for case in &document.cases {
-                let key = (case.controller.clone(), case.behaviour.clone());
-                all.entry(key).or_default().push((case, file.clone()));
-            }
-        }
-        let one = |(key, found): (_, Vec<(&CaseRecord, String)>)| {
-            let (latest, file) = found.last()?;
-            let records: Vec<&CaseRecord> = found.iter().map(|(record, _)| *record).collect();
-            let record = match self.is_emulated() {
-                true => confirmed(latest, &records),
-                false => (*latest).clone(),
-            };
-            Some((key, (record, file.clone())))
+        let one = |(key, records): (_, Vec<&CaseRecord>)| {
+            let latest = *records.last()?;
+            let is_emulated = self.is_emulated();
+            Some((key, if is_emulated { confirmed(latest, &records) } else { latest.clone() }))
         };
-        all.into_iter().filter_map(one).collect()
+        self.all().into_iter().filter_map(one).collect()
     }
 
     /// The same without cases that an emulated guest broke once: these run again in another guest.
     pub(super) fn settled(&self) -> Records {
-        let count = |key: &(String, String)| {
-            let cases = self.documents.iter().flat_map(|(_, document)| &document.cases);
-            cases.filter(|case| (&case.controller, &case.behaviour) == (&key.0, &key.1)).count()
-        };
-        let mut records = self.records();
-        records.retain(|key, (record, _)| !(record.reason.starts_with(ONCE) && count(key) == 1));
+        let (mut records, all) = (self.records(), self.all());
+        records.retain(|key, record| !(record.reason.starts_with(ONCE) && all[key].len() == 1));
         records
     }
 
     /// Number of results, those of one case counted one by one.
     pub(super) fn count(&self) -> usize {
-        self.documents.iter().map(|(_, document)| document.cases.len()).sum()
+        self.state.documents.iter().map(|document| document.cases.len()).sum()
     }
 
     /// Whether any of its guests ran without KVM: they may wait for a CPU of a busy host for seconds.
     fn is_emulated(&self) -> bool {
-        let mut documents = self.documents.iter();
-        documents.any(|(_, one)| one.virtual_machine.as_deref() == Some("QEMU"))
+        let mut documents = self.state.documents.iter();
+        documents.any(|one| one.virtual_machine.as_deref() == Some("QEMU"))
     }
 
     /// The release of the kernel, if a result names it.
     pub(super) fn release(&self) -> Option<&str> {
-        self.documents.first().map(|(_, document)| document.kernel.as_str())
+        self.state.documents.first().map(|document| document.kernel.as_str())
     }
 }
 
@@ -184,14 +161,6 @@ fn confirmed(latest: &CaseRecord, records: &[&CaseRecord]) -> CaseRecord {
             CaseRecord { verdict: Verdict::Undecided, reason, evidence, ..latest.clone() }
         }
     }
-}
-
-fn is_document(name: &str) -> bool {
-    number(name).is_some()
-}
-
-fn number(name: &str) -> Option<u32> {
-    name.strip_suffix(".json")?.parse().ok()
 }
 
 /// Refuses a document that no `assay conform` writes.
@@ -302,17 +271,16 @@ mod tests {
     fn results_stay_and_the_latest_of_a_case_counts() {
         let place = tempfile::tempdir().unwrap();
         let kernels = Dir::open(place.path()).unwrap();
-        let open = || KernelResults::open(&kernels, "debian-6.1".to_owned()).unwrap();
+        let open = || KernelResults::open(&kernels, "debian-6.1").unwrap();
         let mut results = open();
         results.add(document("6.1.0", vec![record("a", Verdict::Undecided)])).unwrap();
         results.add(document("6.1.0", vec![record("a", Verdict::Kept)])).unwrap();
         results.note(Some(12.5), Some("the guest hung".to_owned())).unwrap();
         let again = open();
         assert_eq!(again.release(), Some("6.1.0"));
-        assert_eq!((again.guests.boots.len(), again.guests.lost.len()), (1, 1));
-        let records = again.records();
-        let (record, file) = &records[&("cpu".to_owned(), "a".to_owned())];
-        assert_eq!((record.verdict, file.as_str()), (Verdict::Kept, "kernels/debian-6.1/002.json"));
+        assert_eq!((again.state.boots.len(), again.state.lost.len()), (1, 1));
+        let record = &again.records()[&("cpu".to_owned(), "a".to_owned())];
+        assert_eq!(record.verdict, Verdict::Kept);
     }
 
     #[test]
@@ -321,14 +289,14 @@ mod tests {
         let of = |machine: &str, verdicts: &[Verdict]| {
             let place = tempfile::tempdir().unwrap();
             let kernels = Dir::open(place.path()).unwrap();
-            let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+            let mut results = KernelResults::open(&kernels, "x").unwrap();
             for verdict in verdicts {
                 let mut document = document("6.1.0", vec![record("a", *verdict)]);
                 document.virtual_machine = Some(machine.to_owned());
                 results.add(document).unwrap();
             }
             let records = results.records();
-            let verdict = records.values().next().unwrap().0.verdict;
+            let verdict = records.values().next().unwrap().verdict;
             (verdict, results.settled().len())
         };
         assert_eq!(of("QEMU", &[Broken]), (Undecided, 0), "to be run again");
@@ -342,21 +310,21 @@ mod tests {
     fn one_emulated_guest_among_others_needs_confirmation_too() {
         let place = tempfile::tempdir().unwrap();
         let kernels = Dir::open(place.path()).unwrap();
-        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+        let mut results = KernelResults::open(&kernels, "x").unwrap();
         for (machine, verdict) in [("KVM", Verdict::Kept), ("QEMU", Verdict::Broken)] {
             let mut document = document("6.1.0", vec![record("a", verdict)]);
             document.virtual_machine = Some(machine.to_owned());
             results.add(document).unwrap();
         }
         let records = results.records();
-        assert_eq!(records.values().next().unwrap().0.verdict, Verdict::Undecided);
+        assert_eq!(records.values().next().unwrap().verdict, Verdict::Undecided);
     }
 
     #[test]
     fn another_kernel_or_layout_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let kernels = Dir::open(place.path()).unwrap();
-        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+        let mut results = KernelResults::open(&kernels, "x").unwrap();
         results.add(document("6.1.0", vec![])).unwrap();
         let why = results.add(document("6.12.1", vec![])).unwrap_err();
         assert!(why.contains("6.12.1") && why.contains("6.1.0"), "{why}");
@@ -366,7 +334,7 @@ mod tests {
     fn results_of_another_release_are_refused() {
         let place = tempfile::tempdir().unwrap();
         let kernels = Dir::open(place.path()).unwrap();
-        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+        let mut results = KernelResults::open(&kernels, "x").unwrap();
         assert!(results.of_kernel("./x", "6.1.1").is_ok(), "nothing has run");
         results.add(document("6.1.0", vec![record("a", Verdict::Kept)])).unwrap();
         assert!(results.of_kernel("./x", "6.1.0").is_ok());
@@ -391,32 +359,12 @@ mod tests {
     }
 
     #[test]
-    fn too_many_documents_and_a_last_number_are_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let kernels = Dir::open(place.path()).unwrap();
-        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
-        results.add(document("6.1.0", vec![])).unwrap();
-        let one = place.path().join("x/001.json");
-        std::fs::rename(&one, place.path().join(format!("x/{}.json", u32::MAX))).unwrap();
-        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
-        let why = results.add(document("6.1.0", vec![])).unwrap_err();
-        assert!(why.contains("no number follows"), "{why}");
-        let last = place.path().join(format!("x/{}.json", u32::MAX));
-        for number in 1..=MAX_DOCUMENTS {
-            std::fs::copy(&last, place.path().join(format!("x/{number}.json"))).unwrap();
-        }
-        let error = KernelResults::open(&kernels, "x".to_owned()).unwrap_err().to_string();
-        assert!(error.contains("more than 1000 documents"), "{error}");
-    }
-
-    #[test]
     fn a_damaged_document_is_named() {
         let place = tempfile::tempdir().unwrap();
-        std::fs::create_dir(place.path().join("x")).unwrap();
-        std::fs::write(place.path().join("x/001.json"), "{").unwrap();
+        std::fs::write(place.path().join("x.json"), "{").unwrap();
         let kernels = Dir::open(place.path()).unwrap();
-        let error = KernelResults::open(&kernels, "x".to_owned()).unwrap_err().to_string();
-        assert!(error.contains("001.json") && error.contains("--fresh"), "{error}");
+        let error = KernelResults::open(&kernels, "x").unwrap_err().to_string();
+        assert!(error.contains("x.json") && error.contains("--fresh"), "{error}");
     }
 
     #[test]
@@ -458,7 +406,7 @@ mod tests {
         assert_eq!(last, suspects);
         assert!(split[split.len() - 2..].iter().all(|part| part.len() == 1));
         let key = (cases[0].controller.to_owned(), cases[0].behaviour.to_owned());
-        let done = [(key, (record("a", Verdict::Kept), String::new()))];
+        let done = [(key, record("a", Verdict::Kept))];
         assert_eq!(parts(&cases, &done.into(), &[]).concat().len(), cases.len() - 1);
     }
 }
