@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use assay_judge::verdict::{FleetHost, FleetJudgement, Judgement, RunErrors, Verdict};
 use assay_record::run_folder::{Manifest, RunFolder, parse_json};
+use assay_sys::exit::Error;
 use assay_sys::files::Dir;
 use rustix::io::Errno;
 use serde::Deserialize;
 
 use crate::conclude::{conclude, leave_open};
-use crate::error::Error;
 use crate::folder::{Fleet, FleetFolder, MAX_DOCUMENT};
 use crate::merge::FleetMerge;
 use crate::plan_digest::plan_of;
@@ -36,9 +36,10 @@ impl CopySources {
     /// Opens them.
     pub fn open(named: &[PathBuf]) -> Result<Self, Error> {
         let open = |path: &PathBuf| match Dir::open(path) {
-            Ok(dir) => Ok((dir.current_path()?, dir)),
+            Ok(dir) => Ok((dir.current_path().map_err(Error::usage)?, dir)),
             Err(error) => {
-                Err(Error::from(error).hint("name folders that hold runs copied from hosts"))
+                let hint = "hint: name folders that hold runs copied from hosts";
+                Err(Error::usage(format!("{error}\n  {hint}")))
             }
         };
         named.iter().map(open).collect::<Result<_, _>>().map(Self)
@@ -74,11 +75,11 @@ pub fn collect(fleet: Option<(&FleetFolder, &Fleet)>, copies: &CopySources) -> F
 
 /// Writes the judgement and its report into a folder.
 pub fn write(dir: &Dir, judgement: &FleetJudgement) -> Result<(), Error> {
-    let failed = |cause: &dyn std::fmt::Display| Error::new(cause.to_string());
-    let json = serde_json::to_string_pretty(judgement).map_err(|cause| failed(&cause))?;
-    dir.replace("fleet-verdict.json", format!("{json}\n").as_bytes())?;
+    let json = serde_json::to_string_pretty(judgement).map_err(Error::host)?;
     let html = assay_report::fleet_html(judgement);
-    Ok(dir.replace("report.html", html.as_bytes())?)
+    dir.replace("fleet-verdict.json", format!("{json}\n").as_bytes())
+        .and_then(|()| dir.replace("report.html", html.as_bytes()))
+        .map_err(Error::host)
 }
 
 /// The results so far.
@@ -164,10 +165,6 @@ impl Collection<'_> {
         let manifest = folder.read_manifest().map_err(|error| error.cause.to_string())?;
         if manifest.recording.is_some() {
             return Err("it is a recording and not a run of a study".to_owned());
-        }
-        // Its promises across trials were not judged: trials of different hosts differ by host as well.
-        if manifest.command.iter().any(|word| word.starts_with("--shard")) {
-            return Err("it is a part of a run (--shard)".to_owned());
         }
         let plan = plan_of(&manifest);
         if self.plan.as_ref().is_some_and(|expected| *expected != plan) {

@@ -14,10 +14,9 @@
 use std::path::{Path, PathBuf};
 
 use assay_record::run_folder::parse_json;
-use assay_sys::files::{Caller, Dir, Trust, check};
+use assay_sys::exit::Error;
+use assay_sys::files::{Caller, Checked, Dir, Trust, check};
 use serde::{Deserialize, Serialize};
-
-use crate::error::Error;
 
 /// The version of `fleet.json`.
 pub const SCHEMA: u32 = 3;
@@ -80,15 +79,19 @@ impl FleetFolder {
     /// Creates a folder for a fleet; an existing one must be empty. Root runs its contents on every host, so no other
     /// user may write there.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
-        let dir = check(path, Caller::from_sudo(), trust)?.make()?;
-        if !dir.is_empty()? {
-            return Err(Error::file("create", path, &"the folder is not empty")
-                .hint("name a new folder with --out; `assay fleet resume` continues a fleet"));
+        let made = check(path, Caller::from_sudo(), trust).and_then(Checked::make);
+        let dir = made.map_err(Error::host)?;
+        if !dir.is_empty().map_err(Error::host)? {
+            return Err(Error::host(format!(
+                "cannot create {}: the folder is not empty\n  hint: name a new folder with --out; `assay fleet resume` \
+                 continues a fleet",
+                path.display()
+            )));
         }
         let folder = Self { path: dir.path().to_owned(), dir };
         usable_in_a_script(&folder.path)?;
         for part in ["log", "nodes"] {
-            folder.dir.make_dir(part)?;
+            folder.dir.make_dir(part).map_err(Error::host)?;
         }
         Ok(folder)
     }
@@ -100,21 +103,26 @@ impl FleetFolder {
 
     /// Opens a folder to act on its contents: one that other users may write to is refused unless they are trusted.
     pub fn open_trusted(path: &Path, trust: Trust) -> Result<(Self, Fleet), Error> {
-        Self::with_fleet(check(path, Caller::from_sudo(), trust)?.open()?, path)
+        let opened = check(path, Caller::from_sudo(), trust).and_then(|checked| checked.open());
+        Self::with_fleet(opened.map_err(Error::host)?, path)
     }
 
     fn with_fleet(dir: Dir, named: &Path) -> Result<(Self, Fleet), Error> {
         if !dir.has_file(FLEET) {
             return Err(no_fleet(named));
         }
-        let folder = Self { path: dir.current_path()?, dir };
-        let wrong =
-            |why: &dyn std::fmt::Display| Error::file("read", &folder.path.join(FLEET), why);
-        let value: serde_json::Value =
-            parse_json(&folder.dir.text(FLEET, MAX_DOCUMENT)?).map_err(|cause| wrong(&cause))?;
+        let folder = Self { path: dir.current_path().map_err(Error::usage)?, dir };
+        let file = folder.path.join(FLEET);
+        let wrong = |why: &dyn std::fmt::Display| {
+            Error::usage(format!("cannot read {}: {why}", file.display()))
+        };
+        let text = folder.dir.text(FLEET, MAX_DOCUMENT).map_err(Error::usage)?;
+        let value: serde_json::Value = parse_json(&text).map_err(|cause| wrong(&cause))?;
         if value["schema"] != SCHEMA {
-            return Err(wrong(&format!("it has schema {}, and not {SCHEMA}", value["schema"]))
-                .hint("another version of Assay wrote it; use that version"));
+            return Err(wrong(&format!(
+                "it has schema {}, and not {SCHEMA}\n  hint: another version of Assay wrote it; use that version",
+                value["schema"]
+            )));
         }
         let fleet: Fleet = serde_json::from_value(value).map_err(|cause| wrong(&cause))?;
         match fleet.tasks {
@@ -125,9 +133,8 @@ impl FleetFolder {
 
     /// Replaces `fleet.json`.
     pub fn write_fleet(&self, fleet: &Fleet) -> Result<(), Error> {
-        let text = serde_json::to_string_pretty(fleet)
-            .map_err(|cause| Error::file("write", &self.path.join(FLEET), &cause))?;
-        Ok(self.dir.replace(FLEET, format!("{text}\n").as_bytes())?)
+        let text = serde_json::to_string_pretty(fleet).map_err(Error::host)?;
+        self.dir.replace(FLEET, format!("{text}\n").as_bytes()).map_err(Error::host)
     }
 
     /// The directory.
@@ -144,19 +151,24 @@ impl FleetFolder {
 }
 
 fn no_fleet(path: &Path) -> Error {
-    Error::file("open", path, &"it holds no fleet.json")
-        .hint("name the folder that `assay fleet run` printed")
+    let hint = "hint: name the folder that `assay fleet run` printed";
+    Error::usage(format!("cannot open {}: it holds no fleet.json\n  {hint}", path.display()))
 }
 
 /// Refuses a path that a job script cannot contain: Slurm takes `%` in the name of a log as a pattern, and
 /// sha256sum escapes a backslash.
 pub(crate) fn usable_in_a_script(path: &Path) -> Result<(), Error> {
-    let text = path.to_str().ok_or_else(|| Error::file("use", path, &"it is not UTF-8"))?;
-    if text.contains(['%', '"', '\\']) || text.contains(char::is_control) || text.ends_with(' ') {
-        return Err(Error::file("use", path, &"a job script cannot contain this path")
-            .hint("choose a path without `%`, `\"`, backslashes and control characters"));
+    let usable = |text: &str| {
+        !text.contains(['%', '"', '\\']) && !text.contains(char::is_control) && !text.ends_with(' ')
+    };
+    if path.to_str().is_some_and(usable) {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::host(format!(
+        "cannot use {}: a job script cannot contain this path\n  hint: choose a path without `%`, `\"`, backslashes and \
+         control characters",
+        path.display()
+    )))
 }
 
 #[cfg(test)]
@@ -168,17 +180,16 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("fleet");
         let folder = FleetFolder::create(&path, Trust::Checked).unwrap();
-        assert!(
-            FleetFolder::create(&path, Trust::Checked).unwrap_err().hint.unwrap().contains("--out")
-        );
-        assert!(FleetFolder::open(&path).unwrap_err().what.contains("fleet.json"));
+        let refused = |error: Error, why: &str| assert!(error.to_string().contains(why), "{error}");
+        refused(FleetFolder::create(&path, Trust::Checked).unwrap_err(), "--out");
+        refused(FleetFolder::open(&path).unwrap_err(), "fleet.json");
         let fleet = Fleet { schema: SCHEMA, seed: 7, tasks: 4, ..Fleet::default() };
         folder.write_fleet(&fleet).unwrap();
         assert_eq!(FleetFolder::open(&path).unwrap().1, fleet);
         assert_eq!([6, 7, 10, 11].map(|seed| fleet.task_of(seed)), [None, Some(0), Some(3), None]);
         folder.dir().replace(FLEET, b"{\"schema\": 9}").unwrap();
-        assert!(FleetFolder::open(&path).unwrap_err().what.contains("schema 9"));
+        refused(FleetFolder::open(&path).unwrap_err(), "schema 9");
         let odd = FleetFolder::create(&place.path().join("100%"), Trust::Checked);
-        assert!(odd.unwrap_err().hint.unwrap().contains('%'));
+        refused(odd.unwrap_err(), "without `%`");
     }
 }

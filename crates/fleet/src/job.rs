@@ -28,7 +28,7 @@ impl OpenFleet {
     /// # Errors
     /// The folder holds no fleet.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let (folder, fleet) = FleetFolder::open(path).map_err(Error::usage)?;
+        let (folder, fleet) = FleetFolder::open(path)?;
         Ok(Self { folder, fleet })
     }
 
@@ -39,8 +39,8 @@ impl OpenFleet {
     pub fn open_trusted(path: &Path, trust: Trust) -> Result<Self, Error> {
         // A folder that is no fleet is reported first, as a usage error.
         Self::open(path)?;
-        let (folder, fleet) = FleetFolder::open_trusted(path, trust).map_err(Error::host)?;
-        crate::find().map_err(Error::host)?;
+        let (folder, fleet) = FleetFolder::open_trusted(path, trust)?;
+        crate::find()?;
         Ok(Self { folder, fleet })
     }
 
@@ -74,7 +74,7 @@ impl OpenFleet {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let known = self.fleet.jobs.len();
-        submit(&self.folder, &mut self.fleet, tasks, exclude).map_err(Error::host)?;
+        submit(&self.folder, &mut self.fleet, tasks, exclude)?;
         let jobs: Vec<String> = self.fleet.jobs[known..].iter().map(u64::to_string).collect();
         let tasks = assay_judge::verdict::wording::count(tasks.len(), "task");
         observer.message(&format!("submitted {tasks}: job {}", jobs.join(", ")));
@@ -93,11 +93,11 @@ pub fn collect_fleet(
     trust: Trust,
     observer: &mut dyn Observer,
 ) -> Result<FleetJudgement, Error> {
-    let copies = CopySources::open(copies).map_err(Error::usage)?;
+    let copies = CopySources::open(copies)?;
     let judgement = match (OpenFleet::open(path), copies.is_empty()) {
         (Ok(open), _) => {
             let judgement = open.judgement(&copies);
-            write(open.folder.dir(), &judgement).map_err(Error::host)?;
+            write(open.folder.dir(), &judgement)?;
             judgement
         }
         (Err(error), true) => return Err(error),
@@ -105,7 +105,7 @@ pub fn collect_fleet(
             let dir =
                 check(path, Caller::from_sudo(), trust).and_then(assay_sys::files::Checked::make);
             let judgement = collect(None, &copies);
-            write(&dir.map_err(Error::host)?, &judgement).map_err(Error::host)?;
+            write(&dir.map_err(Error::host)?, &judgement)?;
             judgement
         }
     };

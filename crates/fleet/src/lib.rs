@@ -11,7 +11,6 @@
 
 mod collect;
 mod conclude;
-mod error;
 mod folder;
 pub mod job;
 mod limit;
@@ -24,7 +23,6 @@ mod traits;
 
 pub use collect::{CopySources, collect, write};
 pub use conclude::{conclude, leave_open};
-pub use error::Error;
 pub use folder::{Fleet, FleetFolder, SCHEMA};
 pub use limit::{Limit, limit};
 pub use merge::FleetMerge;

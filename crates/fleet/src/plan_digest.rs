@@ -3,8 +3,8 @@
 use assay_record::run_folder::{Manifest, StudyChoiceRecord};
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of the text of a study and of what the command line changed in it. The seed and the part of the trials
-/// are those of one task; paths of the study and of disks are those of one host.
+/// SHA-256 of the text of a study and of what the command line changed in it. The seed is that
+/// of one task; paths of the study and of disks are those of one host.
 #[must_use]
 pub fn plan_digest(study_text: &str, choice: Option<&StudyChoiceRecord>) -> String {
     let choice = choice.map(|choice| StudyChoiceRecord {

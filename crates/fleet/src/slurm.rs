@@ -6,11 +6,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use assay_host::find_program;
+use assay_sys::exit::Error;
 use assay_sys::files::search_path;
 use assay_sys::kernel::program::{self, Limits};
 use assay_sys::kernel::signal;
-
-use crate::error::Error;
 
 /// Finds a Slurm that answers.
 pub(crate) fn find() -> Result<(), Error> {
@@ -18,15 +17,18 @@ pub(crate) fn find() -> Result<(), Error> {
     if let Some(path) = std::env::var_os("SLURM_CONF").filter(|path| !path.is_empty())
         && !PathBuf::from(&path).exists()
     {
-        let what = format!("SLURM_CONF names {}, which does not exist", path.display());
-        return Err(Error::new(what).hint("name the cluster's slurm.conf, or unset SLURM_CONF"));
+        return Err(Error::host(format!(
+            "SLURM_CONF names {}, which does not exist\n  hint: name the cluster's slurm.conf, or unset SLURM_CONF",
+            path.display()
+        )));
     }
-    succeed("scontrol", &["ping"]).map(|_| ()).map_err(|error| match error.hint {
-        Some(_) => error,
-        None => error.hint(
-            "do slurmctld and munged run, and does SLURM_CONF or /etc/slurm/slurm.conf name them?",
-        ),
-    })
+    match call("scontrol", &["ping"])? {
+        Output { success: true, .. } => Ok(()),
+        output => Err(Error::host(format!(
+            "{}\n  hint: do slurmctld and munged run, and does SLURM_CONF or /etc/slurm/slurm.conf name them?",
+            output.error()
+        ))),
+    }
 }
 
 /// The names in a node list such as `node[1-3]`.
@@ -39,7 +41,7 @@ pub(crate) fn expand(list: &str) -> Result<Vec<String>, Error> {
 pub(crate) fn sbatch(words: &[&str]) -> Result<u64, Error> {
     let output = succeed("sbatch", &[&["--parsable"], words].concat())?;
     let id = output.trim().split(';').next().and_then(|id| id.parse().ok());
-    id.ok_or_else(|| Error::new(format!("sbatch printed `{}` instead of a job id", output.trim())))
+    id.ok_or_else(|| Error::host(format!("sbatch printed `{}` instead of a job id", output.trim())))
 }
 
 /// What a command printed.
@@ -55,7 +57,7 @@ impl Output {
         let lines = || self.stderr.lines().chain(self.stdout.lines()).map(str::trim);
         let fatal = lines().find(|line| line.contains("fatal:"));
         let why = fatal.or_else(|| lines().rfind(|line| !line.is_empty()));
-        Error::new(format!("`{}` failed: {}", self.command, why.unwrap_or("no error message")))
+        Error::host(format!("`{}` failed: {}", self.command, why.unwrap_or("no error message")))
     }
 }
 
@@ -73,9 +75,10 @@ const OUTPUT: u64 = 64 << 20;
 /// Runs a command to its end, or to the second Ctrl-C.
 fn call(program: &str, words: &[&str]) -> Result<Output, Error> {
     let path = find_program(program).ok_or_else(|| {
-        Error::new(format!("Slurm is not installed here: there is no {program}")).hint(
-            "apt-get install slurm-client on a node that may submit jobs, or run Assay there; `assay run` needs no Slurm",
-        )
+        Error::host(format!(
+            "Slurm is not installed here: there is no {program}\n  hint: apt-get install slurm-client on a node that may \
+             submit jobs, or run Assay there; `assay run` needs no Slurm"
+        ))
     })?;
     let mut command = Command::new(path);
     command
@@ -87,7 +90,7 @@ fn call(program: &str, words: &[&str]) -> Result<Output, Error> {
         .process_group(0);
     let limits = Limits { time: TIME, output: OUTPUT, stop: &signal::interrupted_twice };
     let output = program::run(&mut command, "", &limits)
-        .map_err(|why| Error::new(format!("{program} did not end: {why}")))?;
+        .map_err(|why| Error::host(format!("{program} did not end: {why}")))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(Output {
         command: [&[program], words].concat().join(" "),

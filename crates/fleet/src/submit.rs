@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use assay_sys::escape::{shell_word, shell_words, slurm_word};
+use assay_sys::exit::Error;
 use minijinja::Environment;
 use serde::Serialize;
 
-use crate::error::Error;
 use crate::folder::{Fleet, FleetFolder, usable_in_a_script};
 use crate::limit::Limit;
 use crate::slurm::{sbatch, succeed};
@@ -48,7 +48,7 @@ impl Script {
     /// Writes `job.sh`: the files are compared with what they are now.
     pub fn write(&self, folder: &FleetFolder, fleet: &Fleet) -> Result<(), Error> {
         let text = self.text(folder, fleet)?;
-        Ok(folder.dir().replace("job.sh", text.as_bytes())?)
+        folder.dir().replace("job.sh", text.as_bytes()).map_err(Error::host)
     }
 
     fn text(&self, folder: &FleetFolder, fleet: &Fleet) -> Result<String, Error> {
@@ -77,7 +77,7 @@ impl Script {
         };
         environment
             .render_str(include_str!("job.sh"), values)
-            .map_err(|cause| Error::new(format!("cannot write the job script: {cause}")))
+            .map_err(|cause| Error::host(format!("cannot write the job script: {cause}")))
     }
 }
 
@@ -106,7 +106,8 @@ pub fn submit(
         let job = sbatch(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
         fleet.jobs.push(job);
         folder.write_fleet(fleet).map_err(|error| {
-            error.hint(format!("the job {job} is in the queue; `scancel {job}` removes it"))
+            let hint = format!("the job {job} is in the queue; `scancel {job}` removes it");
+            Error::host(format!("{error}\n  hint: {hint}"))
         })?;
     }
     Ok(())

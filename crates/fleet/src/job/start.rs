@@ -51,8 +51,8 @@ pub fn submit_fleet(
     let choice = loaded.choice.clone().unwrap_or_default();
     let facts = facts_for(context, &loaded.study)?;
     let plan = plan_for(context, &loaded.study, &facts, choice.seed);
-    crate::find().map_err(Error::host)?;
-    let hosts = options.hosts.as_deref().map(expand).transpose().map_err(Error::host)?;
+    crate::find()?;
+    let hosts = options.hosts.as_deref().map(expand).transpose()?;
     let hosts = hosts.unwrap_or_default();
     let tasks = if hosts.is_empty() { options.nodes as usize } else { hosts.len() };
     // The script adds the number of the task.
@@ -62,7 +62,7 @@ pub fn submit_fleet(
     let now = Timestamp::now();
     let name = format!("{}-{}-fleet", now.strftime("%Y%m%dT%H%M%SZ"), loaded.study.name);
     let out = options.out.clone().unwrap_or_else(|| options.shared.join(name));
-    let folder = FleetFolder::create(&out, options.trust).map_err(Error::host)?;
+    let folder = FleetFolder::create(&out, options.trust)?;
     let (words, study) = study_words(&choice, loaded, &folder)?;
     let windows = plan.slots.iter().map(|slot| plan.trials[slot.trial].at_most).sum();
     let fleet = Fleet {
@@ -91,7 +91,7 @@ pub fn submit_fleet(
         partition: options.partition.clone(),
         trust_folder: options.trust == Trust::UserConfirmed,
     };
-    script.write(&folder, &fleet).map_err(Error::host)?;
+    script.write(&folder, &fleet)?;
     let mut open = OpenFleet { folder, fleet };
     open.submit(&(0..tasks).collect::<Vec<_>>(), &[], observer)?;
     Ok(open)
