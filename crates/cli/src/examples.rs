@@ -119,10 +119,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
-        "conform diff",
-        &[("assay conform diff before.json after.json", "what another kernel changed")],
-    ),
-    (
         "host",
         &[
             ("assay host", "what this machine is, and what it lacks"),

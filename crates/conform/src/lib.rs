@@ -28,7 +28,7 @@ pub use document::{CaseRecord, Document, SCHEMA};
 pub use errno_name::{errno_of, errno_text};
 pub use fixture::Fixture;
 pub use ktap::ktap;
-pub use merge::{differences, merge};
+pub use merge::merge;
 pub use outcome::{Outcome, Stop, Verdict};
 pub use run::{Finished, Request, Watchdog, run};
 pub use running::Running;

@@ -21,27 +21,6 @@ pub fn merge(documents: &[Document]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The cases of which two documents say different things, or `None`. A case that only one of them has is no difference.
-#[must_use]
-pub fn differences(one: &Document, other: &Document) -> Option<String> {
-    let documents = [one.clone(), other.clone()];
-    let differ = |name: &&Name| match (find(one, name), find(other, name)) {
-        (Some(one), Some(other)) => one.verdict != other.verdict,
-        _ => false,
-    };
-    let rows = rows(&documents);
-    let mut lines = vec![format!("{} -> {}", one.kernel, other.kernel)];
-    for name in rows.iter().filter(differ) {
-        let cases = [one, other].map(|document| find(document, name));
-        let verdicts =
-            cases.map(|case| case.map_or(String::new(), |case| case.verdict.to_string()));
-        lines.push(format!("{}/{}: {}", name.0, name.1, verdicts.join(" -> ")));
-        let reasons = cases.into_iter().flatten().filter(|case| departs(case.verdict)).map(reason);
-        lines.extend(reasons.map(|reason| format!("  {reason}")));
-    }
-    (lines.len() > 1).then(|| lines.join("\n"))
-}
-
 const HEAD: &str = "\
 # Does the kernel do what its document says?
 
@@ -254,17 +233,6 @@ mod tests {
                 seconds: 0.0,
             }],
         }
-    }
-
-    #[test]
-    fn two_documents_differ_in_the_cases_that_ended_differently() {
-        let kept = document("6.1", "v2", Verdict::Kept, "");
-        let broken = document("6.12", "v2", Verdict::Broken, "8 of 8 forks worked");
-        assert_eq!(differences(&kept, &kept), None);
-        let text = differences(&kept, &broken).unwrap();
-        assert!(text.contains("pids/fork-above-the-limit-fails: kept -> broken"), "{text}");
-        assert!(text.contains("6.1 -> 6.12") && text.contains("8 of 8 forks worked"), "{text}");
-        assert_eq!(differences(&Document { cases: Vec::new(), ..kept }, &broken), None);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! `assay conform`
 
-mod diff;
 mod kernels;
 
 use std::path::PathBuf;
@@ -9,7 +8,7 @@ use assay_conform::request::{conform_code, prepare_conform, read_conform};
 use assay_conform::{Case, CaseRecord, Finished};
 use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use crate::observer::this_host;
 use crate::output;
@@ -18,17 +17,11 @@ use crate::shared_arguments::YesArguments;
 
 /// Arguments of `assay conform`.
 #[derive(Debug, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_value_name = "COMMAND",
-    after_help = "\
+#[command(after_help = "\
 Not for production hosts: on some kernels two cases leave all other work on two CPUs without CPU time for a second, \
 and on Linux 7.3 two change for some seconds how the whole machine divides CPU time. Before these it asks on a \
-terminal, and needs --yes elsewhere."
-)]
+terminal, and needs --yes elsewhere.")]
 pub(crate) struct ConformArguments {
-    #[command(subcommand)]
-    command: Option<ConformCommand>,
     /// Controllers or cases; all by default
     #[arg(value_name = "CONTROLLER")]
     cases: Vec<String>,
@@ -66,18 +59,8 @@ const FORMATS: [(&str, ConformFormat, &str); 3] = [
     ("ktap", ConformFormat::Ktap, "The kernel's test format"),
 ];
 
-/// Subcommands of `assay conform`.
-#[derive(Debug, Subcommand)]
-enum ConformCommand {
-    /// Show which cases differ between results of two hosts or kernels
-    Diff(diff::DiffArguments),
-}
-
 /// Runs cases and shows their results.
 pub(crate) fn run(arguments: &ConformArguments) -> Result<Code, Error> {
-    if let Some(ConformCommand::Diff(arguments)) = &arguments.command {
-        return diff::run(arguments);
-    }
     if !arguments.merge.is_empty() {
         let documents = arguments.merge.iter().map(|path| read_conform(path));
         output::data(&assay_conform::merge(&documents.collect::<Result<Vec<_>, _>>()?));

@@ -104,7 +104,7 @@ fn codes_of(command: &str) -> Vec<(Code, &'static str)> {
         "generate-man" | "check" | "report" | "lab-kernels" | "top" | "audit-self" => {
             &[Kept, Usage, Host]
         }
-        "audit" | "audit-diff" | "conform-diff" => &[Kept, Broken, Usage, Host],
+        "audit" | "audit-diff" => &[Kept, Broken, Usage, Host],
         "audit-watch" => &[Kept, Usage, Host],
         "fairness" => &[Kept, Broken, Usage, Host, Interrupted],
         "blame" => &[Kept, Usage, Undecided, Host, Workload, RestoreIncomplete, Interrupted],
