@@ -320,7 +320,5 @@ mod tests {
         let page = html(&three_hosts());
         assert!(page.contains("Weights &amp; &lt;disks&gt;") && !page.contains("<NodeDown>"));
         assert!(page.contains("6.12.0") && page.trim_end().ends_with("</html>"));
-        let address = ["src=\"http", "href=\"http", "url(http"];
-        assert!(address.iter().all(|link| !page.contains(link)), "the page loads something");
     }
 }

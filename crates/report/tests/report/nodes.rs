@@ -8,14 +8,7 @@ use assay_record::run_folder::{Column, CounterSpan, NodeCounts, Table};
 
 use crate::cases;
 use crate::fixture::Run;
-
-fn html(run: &Run) -> String {
-    assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
-}
-
-fn text(run: &Run) -> String {
-    assay_report::text(&run.manifest, &run.judgement, 400, false)
-}
+use crate::page::{html, text};
 
 fn two_nodes() -> Run {
     let mut run = cases::kept();

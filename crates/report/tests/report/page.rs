@@ -9,6 +9,10 @@ pub(crate) fn html(run: &Run) -> String {
     assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
 }
 
+pub(crate) fn text(run: &Run) -> String {
+    assay_report::text(&run.manifest, &run.judgement, 400, false)
+}
+
 /// The page without embedded code: what was written for this run.
 fn written(run: &Run) -> String {
     let html = html(run);
@@ -36,7 +40,7 @@ fn specs(page: &str) -> Vec<(String, Value)> {
         .collect()
 }
 
-fn spec(page: &str, id: &str) -> Value {
+pub(crate) fn spec(page: &str, id: &str) -> Value {
     specs(page).into_iter().find(|(found, _)| found == id).map(|(_, spec)| spec).unwrap()
 }
 
@@ -62,17 +66,13 @@ fn all_cases() -> Vec<Run> {
 }
 
 #[test]
-fn page_loads_no_external_resources() {
+fn links_lead_into_the_page_and_to_logs() {
     for run in all_cases() {
         let page = written(&run);
-        for attribute in [" src=", " srcset=", "@import", "url(", "<link", "<iframe", "<base"] {
-            assert!(!page.contains(attribute), "{attribute}");
-        }
         for link in page.split("href=\"").skip(1) {
             let target = link.split('"').next().unwrap();
             assert!(target.starts_with('#') || target.starts_with("./logs/"), "{target}");
         }
-        assert!(page.contains("default-src 'none'"), "the policy enforces it");
         // The only URLs are schema names and those in licence texts.
         let before = page.split("<footer>").next().unwrap();
         for address in before.split("http").skip(1).filter(|rest| rest.starts_with("s://")) {

@@ -4,17 +4,13 @@
 use sha2::{Digest, Sha256};
 
 use crate::browser::{figures, opened, recording, unfolded};
+use crate::page::html;
 use crate::{cases, index, tuning};
-
-fn kept() -> String {
-    let run = cases::kept();
-    assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
-}
 
 /// Every kind of page that Assay writes.
 fn pages() -> Vec<(&'static str, String)> {
     vec![
-        ("report", kept()),
+        ("report", html(&cases::kept())),
         ("tuning", tuning::full_page()),
         ("recording", recording()),
         ("fleet", assay_report::fleet_html(&cases::fleet())),
@@ -95,9 +91,12 @@ fn policy_of_every_page_allows_only_hashed_scripts_and_styles() {
 }
 
 #[test]
-fn no_page_has_styles_or_scripts_in_attributes() {
+fn no_page_loads_anything_or_has_styles_or_scripts_in_attributes() {
     for (name, page) in pages() {
         let written = page.split("<script data-library").next().unwrap();
+        for attribute in [" src=", " srcset=", "@import", "url(", "<link", "<iframe", "<base"] {
+            assert!(!written.contains(attribute), "{name}: {attribute}");
+        }
         for tag in written.split('<').filter_map(|tag| tag.split('>').next()) {
             let handler = |rest: &str| {
                 rest.trim_start_matches(|sign: char| sign.is_ascii_lowercase()).starts_with('=')
@@ -155,7 +154,7 @@ fn names_that_need_csv_quoting_are_drawn_unchanged() {
         }
     }
     run.manifest.trials[0].groups[0].name = name.to_owned();
-    let page = assay_report::html(&run.manifest, &run.judgement, &run.samples, None);
+    let page = html(&run);
     let Some(opened_page) = opened(&page, "names_that_csv", "", 1400) else { return };
     let over_time = figures(&opened_page.dom);
     let of_rates = over_time.iter().find(|(id, _)| *id == "trial-1-bandwidth-over-time").unwrap();

@@ -4,15 +4,7 @@
 use assay_record::run_folder::SourceCost;
 
 use crate::cases;
-use crate::fixture::Run;
-
-fn html(run: &Run) -> String {
-    assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
-}
-
-fn text(run: &Run) -> String {
-    assay_report::text(&run.manifest, &run.judgement, 400, false)
-}
+use crate::page::{html, text};
 
 #[test]
 fn text_lists_only_late_or_lost_rounds() {

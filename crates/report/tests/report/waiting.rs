@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cases;
 use crate::fixture::Run;
+use crate::page::{html as page, spec, text};
 
 fn answer(target: &str, verdict: &str, parts: &[(&str, Option<&str>, u64)]) -> Value {
     let parts = parts.iter().map(|(culprit, group, ns)| {
@@ -59,20 +60,6 @@ fn with(cpu: &Value, disks: &Value) -> Run {
     run
 }
 
-fn page(run: &Run) -> String {
-    assay_report::html(&run.manifest, &run.judgement, &run.samples, None)
-}
-
-fn text(run: &Run) -> String {
-    assay_report::text(&run.manifest, &run.judgement, 100, false)
-}
-
-/// The spec of a figure of the page.
-fn spec(page: &str, id: &str) -> Value {
-    let start = page.split(&format!("id=\"{id}-spec\">")).nth(1).unwrap();
-    serde_json::from_str(start.split("</script>").next().unwrap()).unwrap()
-}
-
 const NONE: &str = "this kernel has no type information";
 
 #[test]
@@ -81,7 +68,7 @@ fn the_bar_of_a_group_has_its_running_time_and_each_culprit() {
     let cpu = json!({"value": [answer("task1", "valid", &waited)]});
     let run = with(&cpu, &json!({"not_available": NONE}));
     let page = page(&run);
-    let spec = spec(&page, "trial-1-waiting-cpus");
+    let spec = spec(&page, "trial-1-waiting-cpus-spec");
     let domain = spec["encoding"]["color"]["scale"]["domain"].as_array().unwrap();
     let rows = spec["data"]["values"].as_array().unwrap();
     let percent = |class: &str| {
