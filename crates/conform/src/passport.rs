@@ -152,7 +152,7 @@ fn conditions(options: &PassportOptions<'_>) -> Conditions {
     let guest = &options.guest;
     Conditions {
         schema: 1,
-        assay: Some(assay_version()),
+        assay: assay_version(),
         layout: guest.layout.word().to_owned(),
         cpus: guest.cpus,
         nodes: guest.nodes,

@@ -25,11 +25,9 @@ pub(crate) fn feasible<'j>(
     fact(judged, "feasible").filter(|_| differs)
 }
 
-/// A fact by name; documents of older versions list facts among the checks.
+/// A fact by name.
 fn fact<'j>(judged: &'j TrialJudgement, name: &str) -> Option<&'j str> {
-    let fact = judged.facts.iter().find(|fact| fact.fact == name);
-    let check = || judged.validity.iter().find(|check| check.check == name);
-    fact.map(|fact| fact.evidence.as_str()).or_else(|| check().map(|check| check.evidence.as_str()))
+    judged.facts.iter().find(|fact| fact.fact == name).map(|fact| fact.evidence.as_str())
 }
 
 /// Whether memory limits were reached: otherwise numbers under them mean nothing, so it is shown

@@ -25,9 +25,8 @@ const MAX_REQUEST: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Conditions {
     pub(super) schema: u32,
-    /// Whose cases ran; earlier versions did not note it.
-    #[serde(default)]
-    pub(super) assay: Option<String>,
+    /// Whose cases ran.
+    pub(super) assay: String,
     pub(super) layout: String,
     pub(super) cpus: u32,
     pub(super) nodes: u32,
@@ -95,16 +94,13 @@ impl Folder {
 impl Conditions {
     /// How these differ from what is asked.
     fn unlike(&self, asked: &Self) -> Option<String> {
-        let by = |one: &Self| match &one.assay {
-            Some(version) => format!("Assay {version}"),
-            None => "an Assay that did not note its version".to_owned(),
-        };
-        match () {
-            () if self == asked => None,
-            () if self.assay != asked.assay => {
-                Some(format!("by {}, not {}: its cases may be others", by(self), by(asked)))
+        let (by, now) = (&self.assay, &asked.assay);
+        match self == asked {
+            true => None,
+            false if by != now => {
+                Some(format!("by Assay {by}, not Assay {now}: its cases may be others"))
             }
-            () => Some(format!("with {}, not {}", self.words(), asked.words())),
+            false => Some(format!("with {}, not {}", self.words(), asked.words())),
         }
     }
 
@@ -129,7 +125,7 @@ mod tests {
     fn asked(cpus: u32) -> Conditions {
         let memory = Bytes::mebi(2048);
         let layout = "v2".to_owned();
-        let assay = Some("1.2.3 (cases ab)".to_owned());
+        let assay = "1.2.3 (cases ab)".to_owned();
         Conditions { schema: 1, assay, layout, cpus, nodes: 1, memory, swap: None, patience: None }
     }
 
@@ -159,16 +155,11 @@ mod tests {
         let request = out.join(REQUEST);
         let text = std::fs::read_to_string(&request).unwrap();
         let mut known: serde_json::Value = serde_json::from_str(&text).unwrap();
-        for (version, says) in [(Some("1.2.3 (cases cd)"), "cases cd"), (None, "did not note")] {
-            match version {
-                Some(version) => known["assay"] = version.into(),
-                None => drop(known.as_object_mut().unwrap().remove("assay")),
-            }
-            std::fs::write(&request, known.to_string()).unwrap();
-            let error = open(&out, 2, false).unwrap_err().to_string();
-            for says in [says, "not Assay 1.2.3 (cases ab)", "--fresh"] {
-                assert!(error.contains(says), "{says}: {error}");
-            }
+        known["assay"] = "1.2.3 (cases cd)".into();
+        std::fs::write(&request, known.to_string()).unwrap();
+        let error = open(&out, 2, false).unwrap_err().to_string();
+        for says in ["cases cd", "not Assay 1.2.3 (cases ab)", "--fresh"] {
+            assert!(error.contains(says), "{says}: {error}");
         }
     }
 

@@ -83,11 +83,6 @@ pub fn sample_files(folder: &Dir) -> Result<Vec<SampleFile>, Error> {
         let is_stream = match path.extension().and_then(|extension| extension.to_str()) {
             Some("parquet") => false,
             Some("csv") => true,
-            Some("arrows") => {
-                let why = "it is an Arrow stream, as an earlier version wrote while a repeat ran";
-                return Err(Error::new("read", &folder.path().join(path), &why)
-                    .with_hint("judge this run with the version that recorded it"));
-            }
             _ => continue,
         };
         files.push(SampleFile { source: source_of(path), name, is_stream });
@@ -218,18 +213,6 @@ mod tests {
         symlink("/etc", place.path().join("samples/trial-00-repeat-00")).unwrap();
         let error = Run::load(place.path()).unwrap_err().to_string();
         assert!(error.contains("links are not followed"), "{error}");
-    }
-
-    #[test]
-    fn arrow_streams_of_earlier_versions_are_refused() {
-        let place = run();
-        fs::write(place.path().join("samples/trial-00-repeat-00/io.arrows"), "").unwrap();
-        let error = Run::load(place.path()).unwrap_err().to_string();
-        assert!(error.contains("io.arrows: it is an Arrow stream"), "{error}");
-        assert!(
-            error.contains("hint: judge this run with the version that recorded it"),
-            "{error}"
-        );
     }
 
     #[test]
