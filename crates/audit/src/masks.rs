@@ -16,10 +16,10 @@ use crate::snapshot::{Disk, Group, Hierarchy, Snapshot};
 const KNOWN: &str = "assay \
     app background device init machine mount nspawn path scope service session slice socket swap system systemd target timer user \
     dbus getty journald logind networkd oomd resolved serial timesyncd tty udevd \
-    besteffort buildah burstable conmon containerd cri crio crun docker dockerd kubelet kubepods libpod moby nerdctl parent pod \
+    besteffort buildah burstable conmon container containerd cri crio crun docker dockerd kubelet kubepods libpod moby nerdctl parent pod \
     podman runc \
     ch incus libvirt lxc lxd monitor payload qemu xen \
-    batch extern interactive job slurm slurmctld slurmd slurmstepd step task uid \
+    nomad reserve batch extern interactive job slurm slurmctld slurmd slurmstepd step task uid \
     bin boot by cgroup conf config control d dev disk etc fs home id kernel label lib local log mapper mnt null opt partuuid proc root run \
     sbin share srv sys tmp unified usr uuid var vm yaml";
 

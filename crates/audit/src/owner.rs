@@ -27,7 +27,7 @@ fn with_name(snapshot: &Snapshot, owner: Owner, user: &str) -> Owner {
     let pod_with_name = |pod: Pod| Pod { name: name(&pod.uid), ..pod };
     match owner {
         Owner::Container(container) => Owner::Container(Container {
-            name: name(&container.id),
+            name: name(&container.id).or(container.name),
             pod: container.pod.map(pod_with_name),
             ..container
         }),

@@ -140,6 +140,8 @@ impl<'r> Names<'r> {
             Some(Runtime::Crio) => self.crio(id),
             Some(Runtime::Containerd) => self.containerd(id, CRI_NAME),
             Some(Runtime::Nerdctl) => self.containerd(id, NERDCTL_NAME),
+            // The path has its name.
+            Some(Runtime::Nomad) => None,
             // A bare id in a pod is the kubelet's, and so of a runtime for it.
             None => {
                 let key = if container.pod.is_some() { CRI_NAME } else { NERDCTL_NAME };

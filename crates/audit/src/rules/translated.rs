@@ -1,6 +1,6 @@
 //! Numbers that a manager has translated before it wrote them.
 
-use assay_host::facts::owner::{Owner, owner};
+use assay_host::facts::owner::{Owner, Runtime, owner};
 use assay_host::knob::weight;
 
 use crate::conversion::runtime::Formula;
@@ -18,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[
         versions: "v2",
         meaning: "the number was computed from another; ratios between groups are not those that were asked for",
         remedy: "compare only groups of one level that one program wrote; write weights in the kernel's own units",
-        source: "opencontainers/cgroups utils.go; kubernetes pkg/kubelet/cm; systemd src/core/cgroup.c",
+        source: "opencontainers/cgroups utils.go; kubernetes pkg/kubelet/cm; hashicorp/nomad executor_linux.go; systemd src/core/cgroup.c",
         find: Find::Host(translated),
     },
     Rule {
@@ -40,6 +40,8 @@ enum Writer {
     Kubelet,
     /// A runtime, of which the version decides.
     Runtime,
+    /// Nomad, with the library of a runtime: shares are the MHz of the task's `cpu`.
+    Nomad,
 }
 
 /// All pods and the classes of service, by both drivers of the kubelet.
@@ -62,6 +64,7 @@ fn writer(node: Node) -> Option<Writer> {
         return None;
     }
     match own {
+        Owner::Container(one) if one.runtime == Some(Runtime::Nomad) => Some(Writer::Nomad),
         Owner::Container(_) => Some(Writer::Runtime),
         Owner::Pod(_) => Some(Writer::Kubelet),
         _ => None,
@@ -103,6 +106,10 @@ fn shares(node: Node) -> Option<Found> {
         (Writer::Runtime, Some((low, high, cores)), Some((from, to, or))) => format!(
             "cpu.weight {weight} is {low} to {high} shares (at most {cores}) if runc before 1.3.2 or crun before 1.23 \
              wrote it, and {from} to {to} (at most {or}) since"
+        ),
+        (Writer::Nomad, Some((low, high, _)), Some((from, to, _))) => format!(
+            "cpu.weight {weight} is cpu = {low} to {high} MHz by the linear formula of runc's library before 1.3.2, and {from} to {to} by its \
+             curve since"
         ),
         (Writer::Runtime, Some((low, high, cores)), None) => format!(
             "cpu.weight {weight} is {low} to {high} shares (at most {cores}) by the formula of runc before 1.3.2 and crun before 1.23"
@@ -178,6 +185,11 @@ mod tests {
         let sentence =
             docker("/system.slice/docker-0a1b0a1b0a1b.scope").only("A-TRANSLATED").sentence;
         assert!(sentence.contains("999 to 1024") && sentence.contains("295 to 305"), "{sentence}");
+        // hashicorp/nomad#26398.
+        let task = "/share.slice/6c1a4e95-1f2d-4b6c-9c0f-0a1b2c3d4e5f.busy.scope";
+        let nomad = Fake::v2().group("/share.slice", &[]).group(task, &[("cpu.weight", "20")]);
+        let sentence = nomad.only("A-TRANSLATED").sentence;
+        assert!(sentence.starts_with("cpu.weight 20 is cpu = 501 to 526 MHz"), "{sentence}");
         docker("/system.slice/libpod-conmon-0a1b0a1b0a1b.scope").silent("A-TRANSLATED");
         let default = [("cpu.weight", "100")];
         Fake::v2().group("/docker-0a1b0a1b0a1b.scope", &default).silent("A-TRANSLATED");

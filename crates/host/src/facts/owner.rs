@@ -123,6 +123,8 @@ pub enum Runtime {
     Crio,
     /// nerdctl, a front end of containerd.
     Nerdctl,
+    /// Nomad: a task of an allocation, by whose names it is known.
+    Nomad,
 }
 
 impl Runtime {
@@ -144,6 +146,7 @@ impl Runtime {
             Self::Containerd => "containerd",
             Self::Crio => "CRI-O",
             Self::Nerdctl => "nerdctl",
+            Self::Nomad => "nomad",
         }
     }
 }
@@ -228,6 +231,8 @@ fn read(path: &str, delegated: Option<Delegated>) -> (Option<Owner>, Option<Clai
         } else if let Some((runtime, id)) = parse_container(above, part, pod.is_some()) {
             let container = Container { runtime, id: id.to_owned(), name: None, pod: pod.clone() };
             Some(Owner::Container(container))
+        } else if let Some(one) = parse_nomad(above, part) {
+            Some(Owner::Container(one))
         } else if let Some(one) = parse_machine(above, part).or_else(|| slurm.next(part)) {
             Some(one)
         } else {
@@ -320,6 +325,24 @@ fn parse_container<'p>(
 fn is_id(text: &str) -> bool {
     (SHOWN..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// `<allocation>.<task>.scope` of Nomad in one of its two partitions, without `.scope` on v1 (client/lib/cgroupslib/editor.go).
+fn parse_nomad(above: &[&str], part: &str) -> Option<Container> {
+    let id = match *above.last()? {
+        "share.slice" | "reserve.slice" => part.strip_suffix(".scope")?,
+        "share" | "reserve" | "nomad" => part,
+        _ => return None,
+    };
+    let (allocation, task) = id.split_once('.')?;
+    let is_uuid = allocation.len() == 36
+        && allocation.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    is_uuid.then(|| Container {
+        runtime: Some(Runtime::Nomad),
+        id: id.to_owned(),
+        name: Some(task.to_owned()),
+        pod: None,
+    })
 }
 
 /// LXC, libvirt, both on Proxmox, and Firecracker's jailer.

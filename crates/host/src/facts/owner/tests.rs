@@ -92,6 +92,11 @@ fn paths_of_each_manager_have_their_owner() {
         ("/machine/web.libvirt-qemu/emulator", "machine web"),
         ("/machine/lxc-264-web.libvirt-lxc", "machine web"),
         ("/machine.slice/machine-arch.scope", "unit machine-arch.scope"),
+        // Nomad
+        ("/nomad.slice/share.slice/UID.db.1.scope", "container db.1 (nomad 6c1a4e95-1f2)"),
+        ("/nomad/UID.db", "container db (nomad 6c1a4e95-1f2)"),
+        ("/nomad.slice/share.slice", "unit share.slice"),
+        ("/a.slice/UID.db.scope", "unit UID.db.scope"),
         // Slurm
         ("/system.slice/slurmstepd.scope/system", "unit slurmstepd.scope"),
         ("/system.slice/slurmstepd.scope/job_71/step_0/user/task_2", "Slurm job 71 step 0"),
