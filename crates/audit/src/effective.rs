@@ -170,6 +170,30 @@ mod tests {
         assert_eq!(high, [None, None, limit(4096, "/p/h")]);
     }
 
+    /// Limits that users looked for in the file of the group itself.
+    #[test]
+    fn a_reported_limit_is_named_with_the_group_that_sets_it() {
+        let set = |at: &str, limit: Option<Limit<u64>>| {
+            limit.map(|one| format!("{at} {} by {}", one.value, one.from)).unwrap_or_default()
+        };
+        for (source, file, above, own, expected) in [
+            ("NVIDIA/enroot#169", "memory.max", "4194304000", "max", "max 4194304000 by /p"),
+            ("systemd#31660", "memory.high", "236978176", "max", "high 236978176 by /p"),
+            ("lxc/lxcfs#688", "cpu.max", "200000 100000", "max 100000", "cpus 2 by /p"),
+            ("hashicorp/nomad#26398", "cpu.max", "max 100000", "max 100000", "cpus 8 by machine"),
+        ] {
+            let host = Fake::v2().group("/p", &[(file, above)]).group("/p/g", &[(file, own)]);
+            let row = limits(host).pop().unwrap();
+            let cpus = row.cpus.map(|one| Limit { value: one.value as u64, from: one.from });
+            let found = match file {
+                "memory.max" => set("max", row.memory_max),
+                "memory.high" => set("high", row.memory_high),
+                _ => set("cpus", cpus),
+            };
+            assert_eq!(found, expected, "{source}");
+        }
+    }
+
     /// lxc/lxcfs#729.
     #[test]
     fn the_tightest_limit_of_processes_is_named_with_how_many_there_are() {

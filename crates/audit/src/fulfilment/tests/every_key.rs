@@ -269,3 +269,87 @@ fn keys_of_units_that_ask_for_something_are_compared_or_named() {
     ];
     assert_eq!(rows(&[("a.service", unit)], host), expected);
 }
+
+/// Problems of users, each with what its manifest says and its group's files.
+#[test]
+fn reported_settings_are_compared_with_the_files_of_their_groups() {
+    let compose = |keys: &str, files: &[(&str, &str)]| {
+        let text = format!("services: {{indexer: {{{keys}}}}}");
+        rows(&[("compose.yml", &text)], container(files))
+    };
+    // The first container of a pod, and a sandbox of its own where that is what the pod has.
+    let pod = |resources: &str, id: &str, files: &[(&str, &str)]| {
+        let pod = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod7f_01.slice";
+        let host = Fake::v2().group_of("/kubepods.slice", 0, &[]);
+        let host = host.group_of("/kubepods.slice/kubepods-burstable.slice", 0, &[]);
+        let host = host.group_of(pod, 0, files);
+        let host = host.group(&format!("{pod}/cri-containerd-{id}.scope"), files);
+        let text = format!(
+            "kind: Pod\nmetadata: {{uid: 7f-01}}\nspec: {{containers: [{{name: a, resources: {resources}}}]}}\n\
+             status: {{containerStatuses: [{{name: a, containerID: 'containerd://0a1b0a1b0a1b'}}]}}\n"
+        );
+        rows(&[("pod.yaml", &text)], host)
+    };
+    let (own, sandbox) = ("0a1b0a1b0a1b", "9a9b9a9b9a9b");
+    for (source, found, expected) in [
+        (
+            "containers/crun#223",
+            compose("cpus: 0.42, mem_limit: 42m", &[("memory.max", "44040192")]),
+            ["cpus: 0.42: DIFFERS", "memory limit: 44040192: kept"].as_slice(),
+        ),
+        (
+            "opencontainers/runc#4896",
+            compose("cpu_shares: 2000", &[("cpu.weight", "170")]),
+            &["cpu_shares: 2000: kept"],
+        ),
+        (
+            "damentz/liquorix-package#231",
+            compose("cpus: 0.5", &[("cpu.max", "max 100000")]),
+            &["cpus: 0.5: DIFFERS"],
+        ),
+        ("docker/compose#8466", compose("mem_swappiness: 0", &[]), &["mem_swappiness: 0: DIFFERS"]),
+        (
+            "kubernetes#118371",
+            pod(
+                "{limits: {cpu: 500m}}",
+                own,
+                &[("cpu.max", "150000 100000"), ("cpu.weight", "20")],
+            ),
+            &["limits.cpu: 500m in all: DIFFERS", "limits.cpu: 500m: DIFFERS"],
+        ),
+        (
+            "containerd#12496",
+            pod(
+                "{limits: {cpu: 1115m}}",
+                own,
+                &[("cpu.max", "112000 100000"), ("cpu.weight", "44")],
+            ),
+            &["limits.cpu: 1115m in all: kept", "limits.cpu: 1115m: kept"],
+        ),
+        (
+            "gvisor#13777",
+            pod("{limits: {memory: 1Gi}}", sandbox, &[("memory.max", "max")]),
+            &["limits.memory: 1073741824 in all: DIFFERS"],
+        ),
+    ] {
+        let said: Vec<&str> = found.iter().map(String::as_str).collect();
+        for row in expected {
+            assert!(said.contains(row), "{source}: {row} is not in {said:#?}");
+        }
+    }
+}
+
+/// kubernetes#124096: a pod of the class BestEffort may not swap.
+#[test]
+fn a_pod_without_requests_has_no_swap_of_its_own() {
+    let pod = "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod7f_01.slice";
+    let host = Fake::v2().group_of("/kubepods.slice", 0, &[]);
+    let host = host.group_of("/kubepods.slice/kubepods-besteffort.slice", 0, &[]);
+    let host = host.group_of(pod, 0, &[]);
+    let host = host
+        .group(&format!("{pod}/cri-containerd-0a1b0a1b0a1b.scope"), &[("memory.swap.max", "max")]);
+    let text = "kind: Pod\nmetadata: {uid: 7f-01}\nspec: {containers: [{name: a, image: b}]}\n";
+    let found = rows(&[("pod.yaml", text), ("kubelet.yaml", STATIC)], host);
+    let swap = "memorySwap.swapBehavior: LimitedSwap: DIFFERS".to_owned();
+    assert!(found.contains(&swap), "{found:#?}");
+}
