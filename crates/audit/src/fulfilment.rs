@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::host::Host;
 use crate::owner;
 use crate::snapshot::Snapshot;
+use crate::tree::Node;
 
 pub use installed::asked_by_unit;
 pub(crate) use installed::installed;
@@ -29,6 +30,18 @@ use wanted::Wanted;
 
 /// The schema of the document.
 const SCHEMA: u32 = 1;
+
+/// Limits of cgroup2 that hold as well where they are set on the only group below. So crun has it for podman with systemd: `io.max` is there
+/// alone, and the scope's `memory.swap.max` has memory and swap together.
+const LIMITS: [&str; 7] = [
+    "cpu.max",
+    "cpuset.cpus",
+    "io.max",
+    "memory.high",
+    "memory.max",
+    "memory.swap.max",
+    "pids.max",
+];
 
 /// A setting as its manager knows it, and what becomes of it in files.
 #[derive(Debug, Clone)]
@@ -277,6 +290,9 @@ fn row(host: &Host, path: &str, asked: &Asked) -> Row {
         let why = format!("{path} is not in the hierarchy {}", tree.hierarchy.name);
         return not_looked_at(asked, &why);
     };
+    let is_met = |node: Node| node.text(name).is_some_and(|text| wanted.is_met(text));
+    let inside = node.only_child().filter(|inside| LIMITS.contains(&name) && is_met(*inside));
+    let node = inside.filter(|_| !is_met(node)).unwrap_or(node);
     let reading = node.reading(name);
     let standing = match (node.unreadable(name), node.text(name)) {
         (Some(why), _) => Standing::NotLookedAt(why.to_owned()),

@@ -114,6 +114,13 @@ impl<'t> Node<'t> {
         self.tree.children[self.at].iter().map(move |at| Self { at: *at, ..self })
     }
 
+    /// The only group below, if all processes are there.
+    pub(crate) fn only_child(self) -> Option<Self> {
+        let mut children = self.children();
+        let only = children.next().filter(|_| children.next().is_none())?;
+        (self.threads() == Some(0)).then_some(only)
+    }
+
     /// The other children of its parent.
     pub(crate) fn siblings(self) -> impl Iterator<Item = Self> {
         let all = self.parent().map(|above| above.children().filter(move |one| one.at != self.at));

@@ -452,3 +452,34 @@ fn what_the_files_of_a_unit_ask_of_its_group_is_read_with_the_file_that_asks_it(
     assert_eq!(says, [is("CPUQuota=30%", false), is("MemoryMax=96M", true)]);
     assert!(asked_by_unit(&snapshot, "/b.service").is_empty());
 }
+
+/// crun with the manager systemd: the scope of a container has what systemd was asked for, and the group inside what crun writes.
+#[test]
+fn a_limit_on_the_only_group_inside_is_kept() {
+    let compose = "services: {web: {container_name: web, mem_limit: 128m, memswap_limit: 192m, cpu_shares: 512}}";
+    let path = "/machine.slice/libpod-0a1b0a1b0a1b.scope";
+    let answer = |threads: u64, inside: &str| {
+        let host = Fake::v2()
+            .group_of("/machine.slice", 0, &[])
+            .group_of(
+                path,
+                threads,
+                &[("memory.max", "134217728"), ("memory.swap.max", "201326592")],
+            )
+            .group(
+                &format!("{path}/container"),
+                &[("memory.swap.max", inside), ("cpu.weight", "20")],
+            )
+            .change(|host| _ = host.names.insert("0a1b0a1b0a1b".to_owned(), "web".to_owned()));
+        let manifest = read(&[("compose.yaml", compose)]);
+        lines(&fulfilment(&manifest, None, &host.snapshot()).unwrap())
+    };
+    let weight = "cpu.weight 20 or 59 differs";
+    let limits = |standing: &str| {
+        ["memory.max 134217728 kept".to_owned(), format!("memory.swap.max 67108864 {standing}")]
+    };
+    let is = |standing: &str| [vec![weight.to_owned()], limits(standing).to_vec()].concat();
+    assert_eq!(answer(0, "67108864"), is("kept"));
+    assert_eq!(answer(1, "67108864"), is("differs"), "there are processes beside it");
+    assert_eq!(answer(0, "max"), is("differs"));
+}

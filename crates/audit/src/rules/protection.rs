@@ -1,5 +1,6 @@
 //! `memory.min` and `memory.low` among the groups above and beside.
 
+use assay_host::facts::owner::{Owner, owner};
 use assay_sys::units::Bytes;
 
 use crate::finding::Class;
@@ -33,7 +34,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-CROSSED",
         class: Class::NoEffect,
-        condition: "`memory.high` is not below `memory.max`",
+        condition: "`memory.high` is not below `memory.max`; that they are alike is Slurm's way",
         versions: "v2",
         meaning: "`memory.max` is reached first, and `memory.high` never",
         remedy: "lower memory.high below memory.max",
@@ -126,7 +127,10 @@ fn never_high(_: &Host, node: Node) -> Option<Found> {
     let (high, max) = (node.limit("memory.high")?, node.limit("memory.max")?);
     let sentence =
         format!("memory.high {} is never reached: memory.max is {}", amount(high), amount(max));
-    (high >= max).then(|| Found::new(node, &["memory.high", "memory.max"], sentence))
+    // Slurm gives a job one number for both, and means the second.
+    let is_slurm = || matches!(owner(node.path()), Some(Owner::SlurmJob { .. }));
+    (high > max || high == max && !is_slurm())
+        .then(|| Found::new(node, &["memory.high", "memory.max"], sentence))
 }
 
 /// A limit of the group or of one above that is lower than its protection. `max` is no number: it means the whole group.
@@ -236,6 +240,11 @@ mod tests {
         let high = host(&[("memory.high", &of(2)), ("memory.max", &of(1))]).only("A-CROSSED");
         assert_eq!(high.sentence, "memory.high 2 MiB is never reached: memory.max is 1 MiB");
         host(&[("memory.high", "max"), ("memory.max", &of(1))]).silent("A-CROSSED");
+        let alike = [("memory.high", of(1)), ("memory.max", of(1))];
+        let alike = alike.each_ref().map(|(file, text)| (*file, text.as_str()));
+        host(&alike).only("A-CROSSED");
+        let slurm = Fake::v2().group("/slurmstepd.scope", &[]);
+        slurm.group("/slurmstepd.scope/job_7", &alike).silent("A-CROSSED");
         let above = Fake::v2()
             .group("/p", &[("memory.max", &of(1))])
             .group("/p/g", &[("memory.min", &of(2))]);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use assay_host::facts::owner::{Owner, owner};
 use assay_host::knob::{WEIGHT_MODE_FILE, WeightMode};
 
 use crate::finding::{Class, Reading};
@@ -128,7 +127,7 @@ fn alone(_: &Host, node: Node) -> Option<Found> {
     if !node.is_set(file) || !node.is_populated() || has_rivals || is_container_of_pod(node) {
         return None;
     }
-    if parent.text(file) == node.text(file) && is_in_container(node) {
+    if parent.text(file) == node.text(file) && is_of_crun(node) {
         return None;
     }
     let value = node.text(file)?;
@@ -158,11 +157,9 @@ fn empty(host: &Host) -> Vec<Found> {
     found
 }
 
-/// Whether it is a group in that of a container, where crun repeats what it has asked systemd for (`libpod-ID.scope/container`).
-fn is_in_container(node: Node) -> bool {
-    let own = owner(node.path());
-    let above = node.parent().and_then(|above| owner(above.path()));
-    matches!(own, Some(Owner::Container(_))) && own == above
+/// Whether it is the group in a scope, of podman or containerd, in which crun repeats what it has asked systemd for.
+fn is_of_crun(node: Node) -> bool {
+    node.path().ends_with(".scope/container")
 }
 
 const TASKS: &str = "pids.max";
