@@ -103,7 +103,7 @@ impl FleetFolder {
 
     /// Opens a folder to act on its contents: one that other users may write to is refused unless they are trusted.
     pub fn open_trusted(path: &Path, trust: Trust) -> Result<(Self, Fleet), Error> {
-        let opened = check(path, Caller::from_sudo(), trust).and_then(|checked| checked.open());
+        let opened = check(path, Caller::from_sudo(), trust).and_then(Checked::open);
         Self::with_fleet(opened.map_err(Error::host)?, path)
     }
 
