@@ -9,7 +9,7 @@ use assay_stats::{Grid, jain};
 
 use crate::decide::Deviation;
 use crate::expected::Expected;
-use crate::promise::Judged;
+use crate::judged::Judged;
 use crate::verdict::wording::percent;
 use crate::verdict::{GroupJudgement, Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 

@@ -19,6 +19,7 @@ pub mod estimates;
 mod expected;
 mod facts;
 mod found;
+mod judged;
 pub mod laws;
 mod metric;
 mod metric_promise;

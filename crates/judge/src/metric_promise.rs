@@ -8,8 +8,8 @@ use assay_stats::rule::Starts;
 
 use crate::by_starts::{self, Row, mean};
 use crate::found::{Found, without_numbers};
+use crate::judged::Judged;
 use crate::metric::{Metric, Values};
-use crate::promise::Judged;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
 use crate::verdict::wording::{count, margin, number, percent, some_of};

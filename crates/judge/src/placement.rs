@@ -13,7 +13,7 @@ use assay_record::terms::PlacementMeasure;
 
 use crate::by_starts::{self, Row};
 use crate::found::{Found, without_numbers};
-use crate::promise::Judged;
+use crate::judged::Judged;
 use crate::reason;
 use crate::repeat::Repeat;
 use crate::subject::Subject;

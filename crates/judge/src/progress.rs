@@ -14,7 +14,7 @@ use assay_stats::progress::{Lag, Stall, longest_stall};
 use assay_stats::rule::{FEWEST, Starts, rarer_than_one_in_s};
 
 use crate::found::{Found, without_numbers};
-use crate::promise::Judged;
+use crate::judged::Judged;
 use crate::reason;
 use crate::repeat::Repeat;
 use crate::subject::Subject;

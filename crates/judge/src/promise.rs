@@ -9,11 +9,12 @@ mod unbound;
 use assay_record::run_folder::{PromiseRecord, RelationRecord};
 use assay_record::terms::Measure;
 use assay_stats::over_repeats::MOST_REPEATS;
-use assay_stats::rule::{FEWEST, Starts};
+use assay_stats::rule::FEWEST;
 
 use crate::checks::{Scope, window};
 use crate::estimates::Estimates;
 use crate::found::{Found, without_numbers};
+use crate::judged::Judged;
 use crate::metric::Metric;
 use crate::repeat::Repeat;
 use crate::subject::Subject;
@@ -90,21 +91,6 @@ impl<'p> Kind<'p> {
             Self::Placed => placement::broken(subject, promise, alone),
             Self::Progress => progress::broken(subject, promise, alone),
         }
-    }
-}
-
-/// The repeats that a promise is judged by.
-#[derive(Clone, Copy)]
-pub(crate) struct Judged<'s, 'r> {
-    pub(crate) repeats: &'s [Repeat<'r>],
-    /// How many others, which a check left out, were outside or have no number: of another start nothing better is known.
-    pub(crate) outside: usize,
-}
-
-impl Judged<'_, '_> {
-    /// The starts that were inside, of all that are known to be one or the other.
-    pub(crate) fn starts(self, judged: Starts) -> Starts {
-        Starts { of: judged.of + self.outside, ..judged }
     }
 }
 
