@@ -69,10 +69,6 @@ fn an_audit_of_what_is_no_snapshot_says_where_snapshots_come_from() {
 #[test]
 fn options_for_other_cases_are_refused_and_not_ignored() {
     let bench = Bench::aside();
-    for option in [["--within", "1%"], ["--measure", "ios"]] {
-        let words = [&["judge", "run"][..], &option].concat();
-        refused(&bench, &words, &["cannot be used with", option[0]]);
-    }
     let words = ["tune", "--iocost", "loop", "--repeats", "3"];
     refused(&bench, &words, &["cannot be used with", "--repeats"]);
     let words = ["tune", "--yes", "cpu-weight", "--iocost", "loop"];
