@@ -66,9 +66,9 @@ pub use manifest::{
     WarmUpRecord, WorkloadRecord,
 };
 pub use repeat::{
-    CounterSpan, Curve, Drift, Dropped, EvidenceRecord, Fault, Latency, LimitReading, Mark,
-    NodeCounts, OverridesRecord, Phase, PlacementReading, PlacementRecord, QueueReading, Reading,
-    RepeatRecord, SamplerCost, SettingReading, SettingRecord, SourceCost, ThreadReading,
+    CounterSpan, Curve, Drift, Dropped, EvidenceRecord, FULL_DISK, Fault, Latency, LimitReading,
+    Mark, NodeCounts, OverridesRecord, Phase, PlacementReading, PlacementRecord, QueueReading,
+    Reading, RepeatRecord, SamplerCost, SettingReading, SettingRecord, SourceCost, ThreadReading,
     TimedReading, WatchCost, WorkloadResult,
 };
 pub use table::{Column, RowSums, Rows, Table};

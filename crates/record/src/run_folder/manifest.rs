@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::run_folder::guest::Guest;
-use crate::run_folder::repeat::{PlacementRecord, RepeatRecord, SettingRecord};
+use crate::run_folder::repeat::{FULL_DISK, PlacementRecord, RepeatRecord, SettingRecord};
 use crate::terms::RelationKind;
 
 /// The version of the run folder's format that this version writes, and the newest it reads.
@@ -96,7 +96,12 @@ impl Manifest {
     #[must_use]
     pub fn has_failed_workload(&self) -> bool {
         let mut repeats = self.trials.iter().flat_map(|trial| &trial.repeats);
-        repeats.any(|repeat| repeat.fault.as_ref().is_some_and(|fault| fault.kind == "workload"))
+        repeats.any(|repeat| {
+            repeat
+                .fault
+                .as_ref()
+                .is_some_and(|fault| ["workload", FULL_DISK].contains(&fault.kind.as_str()))
+        })
     }
 }
 

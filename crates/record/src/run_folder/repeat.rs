@@ -111,10 +111,13 @@ impl RepeatRecord {
     }
 }
 
+/// The kind of a fault: workloads failed because a disk of the study was full.
+pub const FULL_DISK: &str = "full disk";
+
 /// Why a repeat did not go as planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// `interrupted`, `workload`, `host`, or `oom`: the kernel killed a workload for lack of memory.
+    /// `interrupted`, `workload`, `full disk`, `host`, or `oom`: the kernel killed a workload for lack of memory.
     pub kind: String,
     /// What happened, where, and what to do about it.
     pub message: String,

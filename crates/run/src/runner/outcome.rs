@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_host::cgroup::Tree;
-use assay_record::run_folder::{Fault, RepeatRecord, WorkloadResult};
+use assay_record::run_folder::{FULL_DISK, Fault, RepeatRecord, WorkloadResult};
 use assay_study::plan::{ToolPlan, Trial};
 use assay_study::workload::fio::parse_output;
 use assay_study::workload::{CapturedOutput, Output, excerpt};
@@ -120,23 +120,40 @@ pub(crate) fn note_failures(record: &mut RepeatRecord) {
         ))
     });
     let results = record.preparations.iter().chain(&record.workloads);
-    let failed = results.into_iter().find_map(|workload| {
-        let failure = workload.failure.as_ref()?;
-        Some(format!(
+    let failures: Vec<(&WorkloadResult, &String)> =
+        results.filter_map(|workload| Some((workload, workload.failure.as_ref()?))).collect();
+    // The others fail because of it, in their own words.
+    let full = failures.iter().find(|(_, failure)| is_of_a_full_disk(failure));
+    let failed = full.or_else(|| failures.first()).map(|(workload, failure)| {
+        format!(
             "workload `{}` failed: {failure}{}",
             workload.workload,
             match workload.log.as_str() {
                 "" => String::new(),
                 log => format!("; its output is in {log}"),
             }
-        ))
+        )
     });
     let fault = |kind: &str, message| Fault { kind: kind.to_owned(), message };
+    if let (None, Some(_), Some(failed)) = (&killed, full, &failed) {
+        let message = format!(
+            "the disk of the study is full ({} of its workloads failed): give it a larger `size`, or let them write \
+             less; {failed}",
+            failures.len()
+        );
+        record.fault = Some(fault(FULL_DISK, message));
+        return;
+    }
     record.fault = match (killed, failed) {
         (Some(message), Some(failed)) => Some(fault("oom", format!("{message}; {failed}"))),
         (Some(message), None) => Some(fault("oom", message)),
         (None, failed) => failed.map(|message| fault("workload", message)),
     };
+}
+
+/// Whether a program failed with ENOSPC: in the words of strerror(3), or of our own generators.
+fn is_of_a_full_disk(failure: &str) -> bool {
+    ["No space left on device", "the disk is full"].iter().any(|words| failure.contains(words))
 }
 
 #[cfg(test)]

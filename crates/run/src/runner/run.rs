@@ -1,7 +1,7 @@
 //! The whole run, from the first change of the host to the last restored one.
 
 use assay_host::Ledger;
-use assay_record::run_folder::{EventLog, Manifest, StopRecord};
+use assay_record::run_folder::{EventLog, FULL_DISK, Manifest, StopRecord};
 use assay_study::plan::RepeatId;
 use assay_sys::exit::Code;
 use assay_sys::kernel::{Root, signal};
@@ -113,9 +113,13 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Whether the trial is decided without this repeat.
+    /// Whether the trial is decided without this repeat, or cannot be: a disk that was full will be full again.
     fn is_over(&mut self, slot: RepeatId) -> bool {
         let trial = &self.manifest.trials[slot.trial];
+        let last = trial.repeats.last().and_then(|repeat| repeat.fault.as_ref());
+        if last.is_some_and(|fault| fault.kind == FULL_DISK) {
+            return true;
+        }
         let may_stop = trial.stop == StopRecord::Decided && !trial.repeats.is_empty();
         let folder = &self.request.folder;
         may_stop && self.stop_rule.is_over(&folder.stable_path(folder.dir()), slot.trial)

@@ -54,6 +54,17 @@ fn the_most_serious_fault_of_a_repeat_is_named_with_its_cause() {
     assert_eq!(fault(Some(2), &[], &[bad]), received("oom", both));
 }
 
+/// RocksDB ends with an assertion where fio says what it met.
+#[test]
+fn a_full_disk_is_one_fault_of_all_that_failed_on_it() {
+    let asserted = failed("store", Some("killed by signal 6"), "logs/store");
+    let said = failed("reader", Some("write: No space left on device"), "logs/reader");
+    let (kind, message) = fault(None, &[], &[asserted, said]).unwrap();
+    assert_eq!(kind, FULL_DISK);
+    assert!(message.starts_with("the disk of the study is full (2 of its"), "{message}");
+    assert!(message.contains("write less; workload `reader` failed"), "{message}");
+}
+
 #[test]
 fn an_interruption_is_not_replaced_by_what_follows_from_it() {
     let mut record = RepeatRecord::without_a_window("s", "");

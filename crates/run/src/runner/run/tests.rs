@@ -71,6 +71,18 @@ fn repeats_run_in_the_order_of_the_plan_and_the_host_is_restored_once() {
 }
 
 #[test]
+fn a_disk_that_is_full_ends_its_trial_and_no_other() {
+    let host = FakeHost::with_processes();
+    let full = script("a.full", "echo No space left on device >&2; exit 1");
+    let mut request = host.request(vec![trial(vec![group("a", vec![full])]), short("b")]);
+    request.plan.slots = slots(&[0, 1, 0, 1]);
+    let (finished, _) = finish(&host, &request, &mut NeverStop, None);
+    let counts: Vec<_> = finished.manifest.trials.iter().map(|trial| trial.repeats.len()).collect();
+    assert_eq!(counts, [1, 2]);
+    assert_eq!(finished.code(None), Code::Workload);
+}
+
+#[test]
 fn a_refused_setting_ends_the_run_with_its_reason_and_keeps_earlier_repeats() {
     let host = FakeHost::with_processes();
     let mut bad = short("b");

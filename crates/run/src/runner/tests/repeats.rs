@@ -78,14 +78,14 @@ fn workloads_are_started_released_together_and_recorded() {
 #[test]
 fn a_failed_workload_is_a_fault_of_a_repeat_that_keeps_its_data() {
     let host = FakeHost::with_processes();
-    let bad = script("a.bad", "echo the disk is full >&2; exit 4");
+    let bad = script("a.bad", "echo out of luck >&2; exit 4");
     let planned = trial(vec![group("a", vec![bad, script("a.good", "true")])]);
     let ended = run_on(&host, &planned, &mut NeverStop);
     ended.result.unwrap();
     let record = &ended.records[0];
     let fault = record.fault.as_ref().unwrap();
     assert_eq!(fault.kind, "workload");
-    for part in ["`a.bad`", "exit status 4", "the disk is full", "logs/trial-00-repeat-00/a.bad"] {
+    for part in ["`a.bad`", "exit status 4", "out of luck", "logs/trial-00-repeat-00/a.bad"] {
         assert!(fault.message.contains(part), "{}", fault.message);
     }
     assert_eq!(record.workloads[1].failure, None);
