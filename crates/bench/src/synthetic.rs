@@ -133,6 +133,7 @@ mod tests {
             knobs: Vec::new(),
             workloads: vec![workload],
             disk: Some("scratch".to_owned()),
+            outside: false,
         }
     }
 

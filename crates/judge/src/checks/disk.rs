@@ -83,7 +83,8 @@ const SECTOR: f64 = 512.0;
 
 /// `neighbours`: only the groups used the disk that they divided.
 ///
-/// Compares the disk's traffic with that of all groups of the trial, measured or not.
+/// Compares the disk's traffic with that of all groups of the trial, measured or not. What a workload of the study
+/// moves outside of all groups cannot be told from that of others.
 pub(super) const NEIGHBOURS: Rule = Rule::each("neighbours", Scope::IoShares, neighbours)
     .proves_by(|evidence| {
         let summary = "processes outside the groups used the disk that the groups were to divide";
@@ -95,6 +96,12 @@ fn neighbours(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 }
 
 fn traffic_of_others(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String> {
+    if let Some(group) = evidence.trial.groups.iter().find(|group| group.outside) {
+        return Err(format!(
+            "`{}` runs outside of all groups, where nothing is counted",
+            group.name
+        ));
+    }
     let queues: Vec<Queue> =
         Queue::all(evidence.trial, repeat).into_iter().collect::<Result<_, _>>()?;
     let io = repeat.table("io")?;

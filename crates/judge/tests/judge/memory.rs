@@ -26,6 +26,7 @@ fn run(relation: RelationRecord, held_mib: u64, met: u64, lost: u64) -> Run {
         knobs: Vec::new(),
         workloads: Vec::new(),
         disk: None,
+        outside: false,
     };
     trial.groups.insert(0, outer);
     let repeat = run.repeat();

@@ -2,6 +2,7 @@
 //! level at which a knob is set.
 
 use assay_judge::verdict::{Check, Verdict};
+use assay_record::run_folder::GroupRecord;
 
 use crate::synthetic::{Run, Scenario, table};
 
@@ -27,6 +28,21 @@ fn a_neighbour_on_the_disk_voids_its_shares() {
         *sectors = *sectors * 5 / 4;
     }
     assert_void(&run, "neighbours", "C-DISK-OTHERS", "20.");
+}
+
+/// The thesis's key-value store used the disk outside of the groups that divided it.
+#[test]
+fn a_workload_of_the_study_outside_of_all_groups_is_no_neighbour() {
+    let mut run = run();
+    for sectors in run.column("disk", "read_sectors").iter_mut().flatten() {
+        *sectors = *sectors * 5 / 4;
+    }
+    let store = GroupRecord { name: "store".to_owned(), outside: true, ..GroupRecord::default() };
+    run.manifest.trials[0].groups.push(store);
+    let trial = run.judge().trials.remove(0);
+    let check = trial.validity.iter().find(|check| check.check == "neighbours").unwrap();
+    assert!(check.ok && check.evidence.contains("`store` runs outside"), "{}", check.evidence);
+    assert_ne!(trial.promises[0].verdict, Verdict::Void);
 }
 
 #[test]

@@ -245,6 +245,7 @@ impl Scenario {
                 ..WorkloadRecord::default()
             }],
             disk: Some("scratch".to_owned()),
+            outside: false,
         }
     }
 

@@ -182,6 +182,9 @@ pub struct GroupRecord {
     pub workloads: Vec<WorkloadRecord>,
     /// The scratch disk its workloads use, by the study's name.
     pub disk: Option<String>,
+    /// Whether its workloads run outside of all groups of the run, where nothing counts what they use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
 }
 
 impl GroupRecord {

@@ -68,6 +68,7 @@ fn group(group: &GroupPlan, trial: &Trial) -> GroupRecord {
         knobs: group.knobs.iter().map(|knob| knob.record.clone()).collect(),
         workloads: group.workloads.iter().map(workload).collect(),
         disk: group.disk.map(|index| trial.disks[index].name.clone()),
+        outside: group.outside,
     }
 }
 
