@@ -56,10 +56,16 @@ fn sharpest(cause: &CauseFinding, results: &[ArmResult]) -> f64 {
     right.map(|prediction| prediction.high - prediction.low).fold(f64::INFINITY, f64::min)
 }
 
-/// A cause that events in the kernel prove or exclude, with the changes that test it all the same.
+/// A cause that events in the kernel prove or exclude, with the changes that test it all the same. What they exclude
+/// although a change that tests it removed the error is contradicted: either the rule or the change says something else
+/// than is known of it.
 fn by_events(proof: &Proof, results: &[ArmResult]) -> Option<CauseFinding> {
+    let removed = |arm: &ArmResult| {
+        arm.tests.contains(&proof.code) && (arm.effect == Effect::Cured || arm.is_confirmed())
+    };
     let finding = match proof.state {
         ProofState::Proven => Finding::Proven,
+        ProofState::Excluded if results.iter().any(removed) => Finding::Contradicted,
         ProofState::Excluded => Finding::Excluded,
         ProofState::Contributes => return None,
     };

@@ -80,7 +80,8 @@ pub enum Finding {
     /// An intervention expected to help did, and did so again in fresh rounds; no evidence against
     /// it.
     Confirmed,
-    /// An intervention expected to help did, but another had an effect that this cause excludes.
+    /// An intervention expected to help did, but another had an effect that this cause excludes, or events in the
+    /// kernel exclude the cause.
     Contradicted,
     /// Every intervention expected to help left the error where it was.
     Refuted,

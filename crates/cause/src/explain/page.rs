@@ -68,7 +68,7 @@ fn finding(finding: Finding) -> &'static str {
     match finding {
         Finding::Proven => "proven",
         Finding::Confirmed => "confirmed",
-        Finding::Contradicted => "contradicted by another change",
+        Finding::Contradicted => "contradicted",
         Finding::Refuted => "refuted",
         Finding::Excluded => "excluded by the kernel's events",
         Finding::Open => "open",

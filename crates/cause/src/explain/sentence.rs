@@ -1,7 +1,7 @@
 //! Sentences that summarise interventions.
 
-use assay_judge::verdict::PromiseJudgement;
 use assay_judge::verdict::wording::{margin, percent};
+use assay_judge::verdict::{PromiseJudgement, ProofState};
 
 use super::{Arm, ArmResult, CauseFinding, Effect, Finding, Follows, GroupsWithin, Rounds};
 use crate::cause_docs::cause_entry;
@@ -100,7 +100,7 @@ pub(super) fn summary(
     let Some(first) = causes.first() else {
         return format!("{was}; there is no suspected cause and nothing was tried.");
     };
-    match first.finding {
+    let said = match first.finding {
         Finding::Proven => proven(first, repeats, results, arms),
         Finding::Confirmed => confirmed((&was, base.within), first, causes, results, arms),
         _ if repeats > 1 && base.errors.iter().all(|error| *error <= base.within) => format!(
@@ -108,9 +108,31 @@ pub(super) fn summary(
              the run more repeats."
         ),
         Finding::Contradicted | Finding::Open | Finding::Refuted | Finding::Excluded => {
-            unexplained(&was, causes, results)
+            unexplained(&was, base, causes, results)
         }
+    };
+    match contradictory(base, causes) {
+        codes if codes.is_empty() => said,
+        codes => format!(
+            "{said} Contradictory ({}): a change that tests it removed the error, and the kernel's events exclude \
+             it. Neither is a conclusion: please report it with the run folder.",
+            codes.join(", ")
+        ),
     }
+}
+
+/// Causes that events exclude although a change that tests them helped: one of the two is wrong.
+fn contradictory<'c>(base: &PromiseJudgement, causes: &'c [CauseFinding]) -> Vec<&'c str> {
+    let is_excluded = |code: &&str| {
+        base.proofs.iter().any(|proof| proof.code == *code && proof.state == ProofState::Excluded)
+    };
+    of(Finding::Contradicted, causes).into_iter().filter(is_excluded).collect()
+}
+
+/// The codes of causes with this finding.
+fn of(finding: Finding, causes: &[CauseFinding]) -> Vec<&str> {
+    let found = causes.iter().filter(|cause| cause.finding == finding);
+    found.map(|cause| cause.code.as_str()).collect()
 }
 
 /// Smallest and largest error of a round, where there are several.
@@ -200,21 +222,29 @@ fn confirmed(
     )
 }
 
-fn unexplained(was: &str, causes: &[CauseFinding], results: &[ArmResult]) -> String {
-    let of = |finding: Finding| -> Vec<&str> {
-        let found = causes.iter().filter(|cause| cause.finding == finding);
-        found.map(|cause| cause.code.as_str()).collect()
-    };
+fn unexplained(
+    was: &str,
+    base: &PromiseJudgement,
+    causes: &[CauseFinding],
+    results: &[ArmResult],
+) -> String {
     let list = |codes: Vec<&str>| match codes.is_empty() {
         true => "nothing".to_owned(),
         false => codes.join(", "),
     };
     let tried = results.iter().filter(|arm| arm.effect != Effect::NotTried).count();
+    let contradictory = contradictory(base, causes);
+    let mut possible = of(Finding::Contradicted, causes);
+    possible.retain(|code| !contradictory.contains(code));
+    let helped = match results.iter().filter(|arm| arm.is_of_use()).count() {
+        0 => "None".to_owned(),
+        some => some.to_string(),
+    };
     format!(
-        "{was}. None of {tried} changes removed the error: {} ruled out, {} still possible. A \
-         longer explanation (`--duration`, `--rounds`) narrows the intervals.",
-        list([of(Finding::Refuted), of(Finding::Excluded)].concat()),
-        list([of(Finding::Contradicted), of(Finding::Open)].concat())
+        "{was}. {helped} of {tried} changes removed or reduced the error, and no cause is confirmed: {} ruled out, {} \
+         still possible. A longer explanation (`--duration`, `--rounds`) narrows the intervals.",
+        list([of(Finding::Refuted, causes), of(Finding::Excluded, causes)].concat()),
+        list([possible, of(Finding::Open, causes)].concat())
     )
 }
 

@@ -360,3 +360,41 @@ fn what_events_prove_needs_no_change_and_what_they_exclude_is_not_tried() {
     judged.proofs = vec![proof("C-INJECTION", ProofState::Excluded)];
     assert_eq!(excluded("C-INJECTION", trial, &judged).as_deref(), Some("the pool was full"));
 }
+
+/// Whatever two changes did and whatever events say of their causes: no line of an explanation denies another.
+#[test]
+fn no_explanation_contradicts_itself() {
+    use ProofState::{Contributes, Excluded, Proven};
+    let states = [None, Some(Proven), Some(Excluded), Some(Contributes)];
+    let tested = ["C-TAG-CAP", "C-INJECTION"];
+    for did in [[BROKEN, BROKEN], [KEPT, BROKEN], [BROKEN, KEPT], [KEPT, KEPT]] {
+        let shares = [BROKEN, did[0], did[1]].map(|shares| vec![shares; ROUNDS + FRESH]);
+        let each: Vec<&[[f64; 4]]> = shares.iter().map(Vec::as_slice).collect();
+        let mut again = interventions(&each).judge();
+        for (cap, injection) in states.iter().flat_map(|cap| states.map(|other| (*cap, other))) {
+            let said = tested.into_iter().zip([cap, injection]);
+            again.trials[0].promises[0].proofs =
+                said.filter_map(|(code, state)| Some(proof(code, state?))).collect();
+            let (found, _) = explained_by(&again, 1, ROUNDS);
+            let sentence = &found.sentence;
+            let of = |code: &str, word: &str| sentence.contains(&format!("{word} ({code})"));
+            for (code, arm) in tested.into_iter().zip(&found.arms) {
+                let (finding, helped) = (finding(&found, code), arm.effect == Effect::Cured);
+                assert!(
+                    !(helped && [Finding::Excluded, Finding::Refuted].contains(&finding)),
+                    "{found:#?}"
+                );
+                assert!(!(helped && sentence.contains("None of")), "{sentence}");
+                let is_named = of(code, "Proven") || of(code, "Confirmed");
+                let may_be = [Finding::Proven, Finding::Confirmed].contains(&finding);
+                assert!(may_be || !is_named, "{code} is {finding:?}: {sentence}");
+            }
+            let cured = found.arms.iter().map(|arm| arm.effect == Effect::Cured);
+            let denied = [cap, injection]
+                .into_iter()
+                .zip(cured)
+                .any(|(state, cured)| cured && state == Some(Excluded));
+            assert_eq!(denied, sentence.contains("Contradictory"), "{sentence}");
+        }
+    }
+}
