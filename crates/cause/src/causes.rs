@@ -66,6 +66,7 @@ const ENTRIES: &[&CauseEntry] = &[
     &disk::IOCOST,
     &memory::RECLAIM,
     &memory::THP,
+    &memory::GUEST_CACHE,
     &bfq::GROUP_IDLE,
     &run::NEVER_BOUND,
     &run::SHORT_RUN,
@@ -308,8 +309,10 @@ pub fn may_follow_from_others(code: &str) -> bool {
 }
 
 /// Causes of a broken promise on workload metrics: conditions of the whole host.
-pub(crate) fn of_metric(subject: &Subject<'_>) -> Vec<Cause> {
+pub(crate) fn of_metric(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause> {
     let mut found = Vec::new();
+    let cache = memory::guest_cache(subject, promise);
+    found.extend(cache.map(|examined| Suspicion { code: memory::GUEST_CACHE.code, examined }));
     of_any(subject, None, &mut found);
     ranked(Vec::new(), found)
 }

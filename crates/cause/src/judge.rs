@@ -24,8 +24,8 @@ impl FindCauses for Catalogue {
         causes::find(subject, promise, measure, numbers, verdict)
     }
 
-    fn of_metric(&self, subject: &Subject<'_>) -> Vec<Cause> {
-        causes::of_metric(subject)
+    fn of_metric(&self, subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause> {
+        causes::of_metric(subject, promise)
     }
 
     fn of_placement(&self, seen: &PlacedWorkload<'_>, what: PlacementMeasure) -> Vec<Cause> {

@@ -69,7 +69,7 @@ pub trait FindCauses {
     ) -> (Vec<Cause>, Vec<Proof>);
 
     /// Causes of a broken promise about a metric of a workload.
-    fn of_metric(&self, subject: &Subject<'_>) -> Vec<Cause>;
+    fn of_metric(&self, subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause>;
 
     /// Causes of a broken promise about a placement, by the workload that broke it.
     fn of_placement(&self, seen: &PlacedWorkload<'_>, what: PlacementMeasure) -> Vec<Cause>;
@@ -89,7 +89,7 @@ impl FindCauses for NoCauses {
         (Vec::new(), Vec::new())
     }
 
-    fn of_metric(&self, _: &Subject<'_>) -> Vec<Cause> {
+    fn of_metric(&self, _: &Subject<'_>, _: &PromiseRecord) -> Vec<Cause> {
         Vec::new()
     }
 

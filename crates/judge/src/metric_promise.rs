@@ -126,7 +126,7 @@ pub(crate) fn broken(
 fn causes_of(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause> {
     match placement::blind(subject, &promise.measure) {
         Some(blind) => vec![blind],
-        None => subject.causes.of_metric(subject),
+        None => subject.causes.of_metric(subject, promise),
     }
 }
 

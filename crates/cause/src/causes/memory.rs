@@ -4,9 +4,10 @@
 use assay_judge::subject::Subject;
 use assay_judge::verdict::Strength;
 use assay_judge::verdict::wording::some_of;
+use assay_record::run_folder::PromiseRecord;
 use assay_record::terms::Measure;
 
-use super::{CauseEntry, Examined, Outcome, Suspect};
+use super::{CauseEntry, Examined, FoundBy, Outcome, Suspect};
 
 pub(super) const RECLAIM: CauseEntry = CauseEntry {
     code: "C-RECLAIM",
@@ -27,6 +28,32 @@ pub(super) const THP: CauseEntry = CauseEntry {
     source: "Documentation/admin-guide/mm/transhuge.rst: monitoring usage",
     ..CauseEntry::suspected(Suspect::Any(thp))
 };
+
+pub(super) const GUEST_CACHE: CauseEntry = CauseEntry {
+    code: "C-CACHE-GUEST",
+    what: "A virtual machine sees a cache that is made up or shared.",
+    fingerprint: "The machine is virtual, and a cache ends elsewhere than sysfs says (`*_capacity_part` of `chase`).",
+    confirm: "The same on the host itself, or while its other guests rest: the cache ends where sysfs says.",
+    remedy: "Believe the measured end (`*_capacity_bytes`).",
+    source: "arch/x86/kernel/cpu/cacheinfo.c: sizes come from CPUID (leaf 4, 8000001D), which a hypervisor answers",
+    ..CauseEntry::found_by(FoundBy::Suspicion)
+};
+
+/// `None` for a promise on something else than the end of a cache.
+pub(super) fn guest_cache(subject: &Subject<'_>, promise: &PromiseRecord) -> Option<Examined> {
+    let mut tools = subject.trial.groups.iter().flat_map(|group| &group.workloads);
+    let is_chase = tools.any(|workload| workload.tool == "chase");
+    (is_chase && promise.measure.ends_with("_capacity_part")).then_some(())?;
+    let what = "the cache of a virtual machine is made up, or other virtual machines use it too";
+    Some(Ok(match &subject.host.virtual_machine {
+        Some(machine) => Outcome::Fits(
+            Strength::Fair,
+            what,
+            vec![format!("this machine is a guest of {machine}")],
+        ),
+        None => Outcome::RuledOut("this is no virtual machine".to_owned()),
+    }))
+}
 
 /// Reclaims a second by allocating threads: each of them wants 32 pages or more (`SWAP_CLUSTER_MAX`), together 1 MiB/s.
 const RECLAIMS: f64 = 8.0;

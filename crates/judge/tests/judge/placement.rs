@@ -197,10 +197,19 @@ fn file_pages_are_judged_separately() {
 
 /// A program that reports how many nodes it saw.
 fn seeing(nodes: f64) -> Run {
+    let mut run = reporting("nodes_seen", nodes, RelationRecord::AtLeast(2.0));
+    for repeat in &mut run.trial().repeats {
+        repeat.workloads[0].findings = vec!["it chose among pieces of physical memory".to_owned()];
+    }
+    run
+}
+
+/// 18 starts of a program that reports this metric, which is promised.
+fn reporting(metric: &str, value: f64, is: RelationRecord) -> Run {
     let mut run = run("pages");
     let promise = &mut run.trial().promises[0];
-    promise.measure = "reader.nodes_seen".to_owned();
-    promise.is = RelationRecord::AtLeast(2.0);
+    promise.measure = format!("reader.{metric}");
+    promise.is = is;
     for _ in 1..18 {
         let again = run.trial().repeats[0].clone();
         run.trial().repeats.push(again);
@@ -208,28 +217,36 @@ fn seeing(nodes: f64) -> Run {
         run.samples[0].push(samples);
     }
     for repeat in &mut run.trial().repeats {
-        let result = &mut repeat.workloads[0];
-        result.metrics.insert("nodes_seen".to_owned(), nodes);
-        result.findings = vec!["it chose among pieces of physical memory".to_owned()];
+        repeat.workloads[0].metrics.insert(metric.to_owned(), value);
     }
+    // The others of the scenario report no such metric.
+    run.trial().groups.truncate(1);
     run
 }
 
 #[test]
+fn a_cache_that_ends_elsewhere_is_explained_by_the_virtual_machine() {
+    let cause = |part: f64, machine: Option<&str>| {
+        let mut run = reporting("random_l3_capacity_part", part, RelationRecord::AtLeast(0.5));
+        run.trial().groups[0].workloads[0].tool = "chase".to_owned();
+        run.manifest.host.virtual_machine = machine.map(str::to_owned);
+        run.promise().causes.first().map(|cause| cause.code.clone())
+    };
+    assert_eq!(cause(0.04, Some("KVM")).as_deref(), Some("C-CACHE-GUEST"));
+    assert_eq!(cause(0.04, None).as_deref(), Some("C-UNKNOWN"));
+    assert_eq!(cause(0.9, Some("KVM")), None);
+}
+
+#[test]
 fn a_program_that_sees_one_of_two_nodes_is_named() {
-    let mut blind = seeing(1.0);
-    // The others of the scenario report no nodes.
-    blind.trial().groups.truncate(1);
-    let promise = blind.promise();
+    let promise = seeing(1.0).promise();
     assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
     assert_eq!(codes(&promise), ["C-PLACE-BLIND"]);
     let evidence = promise.causes[0].evidence.join("; ");
     for said in ["saw 1 of the 2 nodes", "49.0 % on node 0", "pieces of physical memory"] {
         assert!(evidence.contains(said), "no {said} in {evidence}");
     }
-    let mut sees = seeing(2.0);
-    sees.trial().groups.truncate(1);
-    let promise = sees.promise();
+    let promise = seeing(2.0).promise();
     assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
     assert!(promise.causes.is_empty());
 }

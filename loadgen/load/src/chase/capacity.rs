@@ -28,6 +28,7 @@ const MIN_RATIO: f64 = 1.1;
 /// cache is computed from the smallest of these sets, since a cache that is smaller than reported
 /// is exceeded before its half.
 pub(super) fn levels(points: &[Point], caches: &[Cache]) -> Vec<CacheLevel> {
+    let points = &undisturbed(points);
     let mut levels = Vec::new();
     let mut below = 0;
     for cache in caches {
@@ -53,6 +54,19 @@ pub(super) fn levels(points: &[Point], caches: &[Cache]) -> Vec<CacheLevel> {
         levels[at - 1].capacity = crossing(points, this, next);
     }
     levels
+}
+
+/// No working set is served faster than a smaller one: a point above a larger set's was disturbed, by other
+/// programs or by the hypervisor.
+fn undisturbed(points: &[Point]) -> Vec<Point> {
+    let mut least = f64::INFINITY;
+    let rest = points.iter().rev().map(|point| {
+        least = least.min(point.min_ns);
+        Point { min_ns: least, ..*point }
+    });
+    let mut all: Vec<Point> = rest.collect();
+    all.reverse();
+    all
 }
 
 /// The smallest latency ratio between neighbouring levels: above 1 if every level is slower than
@@ -110,6 +124,15 @@ mod tests {
         assert!((levels[1].capacity.unwrap() / 2_097_152.0 - 1.0).abs() < 1e-9, "{levels:?}");
         assert_eq!(levels[2].capacity, None);
         assert_eq!(min_rise(&levels), Some(4.0));
+    }
+
+    /// Without the smallest set the first cache would seem as slow as the second, and end nowhere.
+    #[test]
+    fn a_disturbed_working_set_moves_no_level() {
+        let mut disturbed = curve();
+        disturbed[0].min_ns = 4.0;
+        disturbed[6].min_ns = 11.0;
+        assert_eq!(levels(&disturbed, &CACHES), levels(&curve(), &CACHES));
     }
 
     /// sysfs reports 1 MiB, but from 256 KiB on everything comes from memory.
