@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 
 /// The studies of the founding documents.
-const FOUNDING: [&str; 11] = [
+const FOUNDING: [&str; 12] = [
     "io-weight",
     "io-weight-job",
     "io-weight-ycsb",
@@ -15,6 +15,7 @@ const FOUNDING: [&str; 11] = [
     "numa-local-remote",
     "cache-ladder",
     "page-cache",
+    "cache-drop",
     "writeback",
     "smt",
 ];

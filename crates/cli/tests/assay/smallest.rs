@@ -95,7 +95,7 @@ fn the_page_cache() {
         study: "page-cache",
         sizes: &[
             ("size   = \"auto\"\nformat", "size   = \"96 MiB\"\nformat"),
-            ("pause = 1", "pause = 0"),
+            ("pause = 0.3", "pause = 0"),
         ],
         options: &["--set", "size=16 MiB"],
         needs: &DISK,
@@ -110,9 +110,9 @@ fn what_was_dropped_comes_back_from_the_disk() {
         study: "cache-drop",
         sizes: &[
             ("size   = \"1 GiB\"", "size   = \"64 MiB\""),
-            ("count=128", "count=16"),
-            ("creates = \"128 MiB\"", "creates = \"16 MiB\""),
-            ("value      = 134217728", "value      = 16777216"),
+            ("\"count=64\"", "\"count=16\""),
+            ("creates = \"64 MiB\"", "creates = \"16 MiB\""),
+            ("value      = 67108864", "value      = 16777216"),
         ],
         options: &["--set", "drop=3"],
         needs: &DISK,
@@ -202,8 +202,8 @@ fn a_memory_limit_on_two_programs() {
         study: "memory-limit",
         sizes: &[
             ("size   = \"auto\"", "size   = \"160 MiB\""),
-            ("\"3 s\"", "\"500 ms\""),
-            ("warm_up = \"2 s\"", "warm_up = \"200 ms\""),
+            ("\"1500 ms\"", "\"500 ms\""),
+            ("warm_up = \"1 s\"", "warm_up = \"200 ms\""),
             ("\"count=64\"", "\"count=8\""),
             ("creates = \"64 MiB\"", "creates = \"8 MiB\""),
         ],
@@ -218,17 +218,12 @@ fn a_memory_limit_on_two_programs() {
 fn io_weights_beside_a_key_value_store() {
     whole(&Smallest {
         study: "io-weight-ycsb",
-        sizes: &[("size      = \"auto\"", "size      = \"256 MiB\""), ("\"128M\"", "\"16M\"")],
-        options: &[
-            "--set",
-            "run=update",
-            "--set",
-            "outside=true",
-            "--set",
-            "records=1000",
-            "--duration",
-            "2s",
+        sizes: &[
+            ("size      = \"auto\"", "size      = \"256 MiB\""),
+            ("\"128M\"", "\"16M\""),
+            ("operationcount = 100000,", "operationcount = 20000,"),
         ],
+        options: &["--set", "run=update", "--set", "records=1000", "--duration", "2s"],
         needs: &WEIGHTS,
         metrics: &[("operations", "throughput_ops_s"), ("task4.reader", "read_iops")],
         samples: &["io", "disk"],

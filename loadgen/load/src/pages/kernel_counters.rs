@@ -17,7 +17,7 @@ type Missing = String;
 #[derive(Debug, Clone)]
 pub(super) struct KernelCounters {
     user_ns: u64,
-    system_ns: u64,
+    pub(super) system_ns: u64,
     /// `pgpgin` and `pgpgout` of /proc/vmstat: all block devices of the machine.
     paged_in: Result<u64, Missing>,
     paged_out: Result<u64, Missing>,

@@ -106,6 +106,8 @@ fn note(metrics: &mut Map<String, Value>, record: &Record, measurement: &Measure
     if !record.phase.reads() {
         return;
     }
+    let in_kernel = measurement.after.system_ns.saturating_sub(measurement.before.system_ns);
+    put("kernel_part", in_kernel as f64 * 1e-9 / seconds(measurement));
     // Fractions of the bytes read from a disk and from memory: 1 and 0 for the first read, 0 and 1
     // for the second.
     if let Ok(read) = growth(&measurement.before.own_read, &measurement.after.own_read) {
@@ -150,6 +152,7 @@ mod tests {
         assert_eq!(phases[1]["bytes"], 1 << 16);
         assert!(phases[1]["begin_ns"].as_u64() >= phases[0]["end_ns"].as_u64());
         assert!(metrics["second_read_disk_part"].is_number(), "{metrics}");
+        assert!(metrics["second_read_kernel_part"].is_number(), "{metrics}");
         assert_eq!(report.json["ended_by"], "SIGINT");
     }
 }

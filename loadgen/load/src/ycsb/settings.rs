@@ -111,7 +111,10 @@ fn target(properties: &Properties, binding: Binding) -> Result<Target, Failure> 
     };
     Ok(Target::RocksDb(Location {
         directory: PathBuf::from(directory),
-        options_file: properties.get("rocksdb.optionsfile").map(PathBuf::from),
+        options_file: properties
+            .get("rocksdb.optionsfile")
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from),
         library: properties.get("rocksdb.library").map(str::to_owned),
         table: properties.text("table", "usertable").to_owned(),
     }))

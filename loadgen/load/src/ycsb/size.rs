@@ -14,6 +14,11 @@ const MIB: u64 = 1 << 20;
 /// rate limit RocksDB holds this many at once.
 const MEMTABLE: u64 = 128 * MIB;
 const MEMTABLES: u64 = 3;
+/// Most of them that RocksDB lets fill while the disk is slower (`max_write_buffer_number` of
+/// `optimizeLevelStyleCompaction`): their log is on the disk.
+const MOST_MEMTABLES: u64 = 6;
+/// Tables of the first level, each of two memtables, at which writers wait (`level0_stop_writes_trigger`).
+const MOST_TABLES: u64 = 36;
 /// A key, a block handle and its share of the block's restart points.
 const INDEX_ENTRY: u64 = 34;
 /// Memory of a record in a memtable besides key and value: a node of the skip list with its
@@ -102,17 +107,34 @@ fn written(settings: &Settings) -> u64 {
     (settings.operations as f64 * part * record) as u64
 }
 
-/// Predicted disk space of loading: the records, and the log of the memtables that are not written yet.
-/// Updates replace records, so that a run needs no more in the long run.
+/// Predicted disk space. Of loading: the records, and the log of the memtables that are not written yet.
+/// Of a run that writes: what it needs at most beside the records, however far compaction lags behind.
 pub(super) fn storage(settings: &Settings) -> Option<Value> {
     let Target::RocksDb(location) = &settings.target else { return None };
     let written = written(settings);
-    settings.loading.then(|| {
-        json!({
-            "directory": location.directory.display().to_string(),
-            "predicted_bytes": written + written.min(MEMTABLES * MEMTABLE),
-        })
-    })
+    let bytes = match settings.loading {
+        true => written + written.min(MEMTABLES * MEMTABLE),
+        false if written == 0 => return None,
+        false => beside_the_records(written, records(settings)),
+    };
+    Some(json!({
+        "directory": location.directory.display().to_string(),
+        "predicted_bytes": bytes,
+    }))
+}
+
+/// The log and the tables of the first level, neither of more than was written, nor a table of more than all
+/// records; and as much again as the records, while these are compacted.
+fn beside_the_records(written: u64, records: u64) -> u64 {
+    let log = written.min(MOST_MEMTABLES * MEMTABLE);
+    let tables = written.min(MOST_TABLES * records.min(2 * MEMTABLE));
+    records + log + tables
+}
+
+/// Bytes of all records.
+fn records(settings: &Settings) -> u64 {
+    let workload = &settings.workload;
+    (workload.records as f64 * (workload.shape.mean_bytes() + KEY as f64)) as u64
 }
 
 fn measurements(settings: &Settings) -> u64 {
@@ -132,6 +154,14 @@ fn measurements(settings: &Settings) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 100 bytes of 1000 were updated; then 1 GiB of 1 MiB, whose tables hold all records; then 1 TiB.
+    #[test]
+    fn what_updates_need_beside_the_records_is_limited_by_all_that_limits_it() {
+        assert_eq!(beside_the_records(100, 1000), 1000 + 2 * 100);
+        assert_eq!(beside_the_records(1 << 30, MIB), (1 + 768 + 36) * MIB);
+        assert_eq!(beside_the_records(1 << 40, 1 << 40), (1 << 40) + (768 + 36 * 256) * MIB);
+    }
 
     #[test]
     fn tables_and_logs_of_a_data_directory_are_distinguished() {
