@@ -1,6 +1,10 @@
 //! Wording of promises across trials and of references.
 
-use assay_judge::verdict::{ComparisonJudgement, LevelJudgement, ReferenceJudgement};
+use std::collections::BTreeSet;
+
+use assay_judge::verdict::{
+    ComparisonJudgement, LevelJudgement, PromiseJudgement, ReferenceJudgement,
+};
 use assay_record::run_folder::Levels;
 
 use crate::number::{self, NONE, Unit};
@@ -113,29 +117,53 @@ pub(crate) fn under(reference: &ReferenceJudgement) -> String {
     }
 }
 
-/// Our values for a reference, one text per matching trial.
-pub(crate) fn ours(reference: &ReferenceJudgement) -> Vec<String> {
+/// Our values for a reference. Why there is none is said once, for all references of the same `reasons`.
+pub(crate) fn ours(reference: &ReferenceJudgement, reasons: &mut BTreeSet<String>) -> String {
     if reference.measure.is_none() {
-        return vec!["no comparable number".to_owned()];
+        return "no comparable number".to_owned();
     }
     if reference.ours.is_empty() {
-        return vec!["no trial of this run has these levels".to_owned()];
+        return "no trial has these levels".to_owned();
     }
-    let several = reference.ours.len() > 1;
-    let text = |level: &LevelJudgement| {
-        let levels = wording::factors(&level.factors);
-        let before = if several { format!("{levels}: ") } else { String::new() };
-        match (level.value, &level.not_available) {
-            (Some(value), _) => {
-                let range = interval(level.low, level.high, number::four).replace(" .. ", " to ");
-                let range = if range == NONE { "one repeat".to_owned() } else { range };
-                format!("{before}{} ({range})", number::four(value))
-            }
-            (None, why) => format!(
-                "{before}not available: {}",
-                why.as_deref().unwrap_or("not a positive number")
-            ),
-        }
+    let all: Vec<&Levels> = reference.ours.iter().map(|level| &level.factors).collect();
+    let mut text = |level: &LevelJudgement| {
+        let before = match varying(&level.factors, &all) {
+            levels if levels.is_empty() => levels,
+            levels => format!("{levels}: "),
+        };
+        let Some(value) = level.value else {
+            let why = level.not_available.as_deref().unwrap_or("not a positive number");
+            return match reasons.insert(why.to_owned()) {
+                true => format!("{before}not available: {why}"),
+                false => format!("{before}not available"),
+            };
+        };
+        let range = interval(level.low, level.high, number::four).replace(" .. ", " to ");
+        let range = if range == NONE { "one repeat".to_owned() } else { range };
+        format!("{before}{} ({range})", number::four(value))
     };
-    reference.ours.iter().map(text).collect()
+    reference.ours.iter().map(&mut text).collect::<Vec<_>>().join("; ")
+}
+
+/// The levels by which this one differs from some of `all`, as text.
+pub(crate) fn varying(one: &Levels, all: &[&Levels]) -> String {
+    let varies = |name: &str| all.iter().any(|other| other.get(name) != one.get(name));
+    let own = one.iter().filter(|(name, _)| varies(name));
+    match own.map(|(name, level)| (name.clone(), level.clone())).collect::<Levels>() {
+        own if own.is_empty() => String::new(),
+        own => wording::factors(&own),
+    }
+}
+
+/// What groups got, relative to the first, as a published division is written: `1.00 : 2.03 for io.weight 100 : 200`.
+#[must_use]
+pub fn division(promise: &PromiseJudgement) -> Option<String> {
+    let groups = &promise.groups;
+    let is_short = promise.divides_by_knob() && (2..=8).contains(&groups.len());
+    let first = groups.first().map(|group| group.share).filter(|share| is_short && *share > 0.0)?;
+    let weights: Option<Vec<String>> =
+        groups.iter().map(|group| group.knob.map(number::plain)).collect();
+    let got: Vec<String> =
+        groups.iter().map(|group| format!("{:.2}", group.share / first)).collect();
+    Some(format!("{} for {} {}", got.join(" : "), promise.to.as_ref()?, weights?.join(" : ")))
 }

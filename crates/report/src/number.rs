@@ -95,7 +95,8 @@ pub(crate) fn plain(value: f64) -> String {
 }
 
 /// A number with four significant digits, in scientific notation if very large or small.
-pub(crate) fn four(value: f64) -> String {
+#[must_use]
+pub fn four(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || !value.is_finite() {
         return plain(value);

@@ -17,7 +17,7 @@ mod workloads;
 use std::collections::BTreeSet;
 
 use assay_host::facts::Available;
-use assay_judge::verdict::{Judgement, TrialJudgement};
+use assay_judge::verdict::{Judgement, TrialJudgement, Verdict};
 use assay_record::run_folder::Manifest;
 use assay_sys::escape::page::{Cell, MIN_WIDTH, Page, Parts, Rows, Section, Tag, joined, wrap};
 use assay_sys::escape::shell_words;
@@ -40,6 +40,7 @@ pub fn html(
 ) -> String {
     let trials = trials(manifest, judgement, samples);
     let mut sections: Vec<Section> = search.into_iter().collect();
+    sections.extend(across::references(&judgement.references));
     let overview: Vec<_> =
         figure::overview(&trials).into_iter().chain(figure::classes(&trials)).collect();
     if !overview.is_empty() {
@@ -62,7 +63,7 @@ pub fn html(
         ),
     ]);
     let lines: Vec<(Tag, Cell, String)> = lines(judgement, &trials);
-    let mut head = head(manifest);
+    let mut head = head(manifest, &trials);
     if lines.len() > 1 {
         head.table(
             Rows::new(&lines)
@@ -100,11 +101,12 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
         picture.into_iter().for_each(|picture| section.parts.table(picture));
     }
     sections.extend(across::sections(judgement, manifest));
+    sections.splice(0..0, across::references(&judgement.references));
     let page = Page {
         heading: manifest.title.clone(),
         question: manifest.question.clone(),
         verdict: Some(answer::verdict(judgement, &trials)),
-        head: head(manifest),
+        head: head(manifest, &trials),
         sections,
         ..Page::default()
     };
@@ -113,9 +115,23 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
     format!("{}\n{}", page.text(width, color), joined(&restored))
 }
 
-/// What to know before any number: that it comes from a guest, or that trials are missing.
-fn head(manifest: &Manifest) -> Parts {
+/// Of how many trials the head says how the machine was divided.
+const FEW: usize = 4;
+
+/// How the machine was divided; and what to know before any number: that it comes from a guest, or that trials are
+/// missing.
+fn head(manifest: &Manifest, trials: &[Trial<'_>]) -> Parts {
     Parts::of(|page| {
+        let all: Vec<_> = trials.iter().map(|trial| &trial.record.factors).collect();
+        for trial in trials.iter().take(FEW).filter(|_| trials.len() <= FEW) {
+            let promises = trial.judgement.into_iter().flat_map(|judged| &judged.promises);
+            let mut valid = promises.filter(|promise| promise.verdict != Verdict::Void);
+            let Some(text) = valid.find_map(promises_across::division) else { continue };
+            page.text(match promises_across::varying(&trial.record.factors, &all) {
+                levels if levels.is_empty() => wording::sentence(&text),
+                levels => format!("{levels}: {text}."),
+            });
+        }
         if let Some(guest) = &manifest.guest {
             page.styled("note warning", format!("{} ({})", guest.caveat(), guest.line()));
         }

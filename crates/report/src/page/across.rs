@@ -1,5 +1,7 @@
 //! Promises across trials, and references.
 
+use std::collections::BTreeSet;
+
 use assay_judge::verdict::{ComparisonJudgement, Judgement, PairJudgement, ReferenceJudgement};
 use assay_record::run_folder::Manifest;
 use assay_sys::escape::page::{Part, Parts, Rows, Section};
@@ -7,15 +9,10 @@ use assay_sys::escape::page::{Part, Parts, Rows, Section};
 use crate::across::{self, Across};
 use crate::{figure, number, wording};
 
-/// A section for each promise across trials, and one for all references.
+/// A section for each promise across trials.
 pub(super) fn sections(judgement: &Judgement, run: &Manifest) -> Vec<Section> {
     let promises = across::promises(&judgement.comparisons).into_iter();
-    let mut sections: Vec<Section> =
-        promises.map(|promise| section(&promise, &judgement.references, run)).collect();
-    if !judgement.references.is_empty() {
-        sections.push(references(&judgement.references));
-    }
-    sections
+    promises.map(|promise| section(&promise, &judgement.references, run)).collect()
 }
 
 fn section(promise: &Across<'_>, references: &[ReferenceJudgement], run: &Manifest) -> Section {
@@ -70,25 +67,30 @@ fn judged(one: &ComparisonJudgement, run: &Manifest, page: &mut Parts) {
     }
 }
 
-/// The published number, our value, the source.
-fn references(references: &[ReferenceJudgement]) -> Section {
-    Section::new("references", "References", |page| {
+/// The published numbers with ours beside them, by their sources; none without references.
+pub(super) fn references(references: &[ReferenceJudgement]) -> Option<Section> {
+    let of_all = Section::new("references", "Published numbers and this run's", |page| {
         page.styled(
             "reading",
-            "External numbers from another machine, another kernel and another time, shown for comparison and never \
-             judged.",
+            "Of another machine, another kernel and another time, shown for comparison and never judged.",
         );
-        for reference in references {
-            let under = match across::under(reference) {
-                under if under.is_empty() => under,
-                under => format!(" ({under})"),
-            };
-            page.styled("says", format!("{}{under}", reference.what));
-            let theirs = format!("reference: {} {}", number::four(reference.value), reference.unit);
-            let ours = across::ours(reference).into_iter().map(|ours| format!("this run: {ours}"));
-            page.list(
-                [theirs].into_iter().chain(ours).chain([format!("source: {}", reference.source)]),
-            );
+        let mut reasons = BTreeSet::new();
+        for of_source in references.chunk_by(|a, b| a.source == b.source) {
+            page.styled("says", wording::sentence(&of_source[0].source));
+            page.list(of_source.iter().map(|reference| {
+                let under = match across::under(reference) {
+                    under if under.is_empty() => under,
+                    under => format!(" ({under})"),
+                };
+                format!(
+                    "{}{under}: {} {}; this run: {}",
+                    reference.what,
+                    number::four(reference.value),
+                    reference.unit,
+                    across::ours(reference, &mut reasons)
+                )
+            }));
         }
-    })
+    });
+    (!references.is_empty()).then_some(of_all)
 }
