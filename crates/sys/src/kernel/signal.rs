@@ -63,12 +63,6 @@ pub(crate) fn restore_defaults() {
     set_default(&[libc::SIGINT, libc::SIGTERM, libc::SIGQUIT]);
 }
 
-/// Stops ignoring the signals that request the end of this process, so that programs it starts can be
-/// tested with them.
-pub fn ignore_none() {
-    set_default(&TERMINATION);
-}
-
 fn set_default(signals: &[libc::c_int]) {
     for signal in signals {
         // SAFETY: SIG_DFL is a valid action.
