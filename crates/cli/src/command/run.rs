@@ -1,5 +1,6 @@
 //! `assay run`
 
+mod founding;
 mod studies;
 
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     job_files: JobFileArguments,
     /// List shipped studies, or print STUDY
+    ///
+    /// `--list founding`: what the founding documents state, and what runs in runs/ say of it.
     #[arg(long)]
     list: bool,
     /// Run folder

@@ -27,7 +27,7 @@ const fn document(name: &'static str, root: &'static str, from: &'static str) ->
     Document { name, root, from }
 }
 
-pub(crate) const DOCUMENTS: [Document; 35] = [
+pub(crate) const DOCUMENTS: [Document; 36] = [
     document("audit", "audit::Audit", "`assay audit -o json`"),
     document("fairness", "cli::Watched", "`assay fairness -o json`"),
     document("audit-drift", "audit::Drift", "`assay audit diff FILE -o json`"),
@@ -66,6 +66,7 @@ pub(crate) const DOCUMENTS: [Document; 35] = [
     document("report", "cli::Written", "`assay report RUN -o json`"),
     document("restore", "cli::Restored", "`assay restore -o json`"),
     document("record", "report::RecordingDocument", "`assay record -o json`, summary.json"),
+    document("founding", "cli::Founding", "`assay run --list founding -o json`"),
     document("studies", "cli::Studies", "`assay run --list -o json`"),
     document("study-text", "cli::StudyText", "`assay run --list STUDY -o json`"),
     document("tune", "cause::Tuning", "`assay tune -o json`, tune.json"),

@@ -39,8 +39,10 @@ struct StudyText<'a> {
 
 /// Lists the shipped studies, or prints the file of one.
 pub(super) fn run(name: &str, as_json: bool) -> Result<Code, Error> {
-    if name.is_empty() {
-        return list(as_json);
+    match name {
+        "" => return list(as_json),
+        "founding" => return super::founding::run(as_json),
+        _ => {}
     }
     // A shipped study may bring files of its own, such as a job file.
     let study =
