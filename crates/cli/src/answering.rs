@@ -7,18 +7,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assay_sys::exit::Error;
+use assay_host::state_dir;
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::fork::{Forked, exit_immediately, fork};
 use assay_sys::kernel::process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
-/// How long all file systems together may take.
+/// How long that of the ledgers may take, and then all others together.
+const LEDGERS: Duration = Duration::from_secs(15);
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Refuses a command line that names a path whose file system does not answer.
-pub(crate) fn refuse_silent(words: &[OsString]) -> Result<(), Error> {
-    let named = named(words);
+/// Refuses a command line that names a path whose file system does not answer, or whose ledgers are on one.
+pub(crate) fn refuse_silent(words: &[OsString], keeps_ledger: bool) -> Result<(), Error> {
+    let ledgers = state_dir().join("ledger");
+    let first = keeps_ledger.then_some(&*ledgers);
+    let named: Vec<&Path> = first.into_iter().chain(named(words)).collect();
     // Without the process it is not known, and the command looks itself.
     let Ok((mut answers, mut to)) = std::io::pipe() else { return Ok(()) };
     let pid = match fork() {
@@ -30,6 +34,10 @@ pub(crate) fn refuse_silent(words: &[OsString]) -> Result<(), Error> {
             let _ = rustix::stdio::dup2_stderr(&to);
             for path in &named {
                 let _ = path.metadata();
+                if *path == ledgers {
+                    // Attributes may be known without an answer.
+                    let _ = path.read_dir().map(Iterator::count);
+                }
                 let _ = to.write(b".");
             }
             exit_immediately(0)
@@ -39,20 +47,25 @@ pub(crate) fn refuse_silent(words: &[OsString]) -> Result<(), Error> {
     drop(to);
     let (begun, mut answered) = (Instant::now(), 0);
     while answered < named.len() {
-        let left = LONGEST.saturating_sub(begun.elapsed());
+        let is_ledgers = named[answered] == ledgers;
+        let longest = if is_ledgers { LEDGERS } else { LONGEST };
+        let left = longest.saturating_sub(begun.elapsed());
         let left =
             Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
         let ready = poll(&mut [PollFd::new(&answers, PollFlags::IN)], Some(&left)).unwrap_or(0);
         match (ready > 0).then(|| answers.read(&mut [0; 64])) {
             Some(Ok(0) | Err(_)) => break,
             Some(Ok(count)) => answered += count,
-            None if begun.elapsed() < LONGEST => {}
+            None if begun.elapsed() < longest => {}
             None => {
                 let _ = process::send(pid, Signal::KILL);
                 let path = named[answered].display();
-                return Err(Error::host(format!(
-                    "{path}: its file system did not answer within {LONGEST:?}; nothing was changed"
-                )));
+                let error = Error::host(format!(
+                    "{path}: its file system did not answer within {longest:?}; nothing was changed"
+                ));
+                // What an earlier run has left is not known.
+                let code = if is_ledgers { Code::RestoreIncomplete } else { error.code };
+                return Err(Error { code, ..error });
             }
         }
     }

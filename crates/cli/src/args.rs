@@ -98,6 +98,23 @@ pub(crate) enum Command {
     Fleet(command::fleet::FleetCommand),
 }
 
+impl Command {
+    /// Whether it reads ledgers, and mostly writes one.
+    pub(crate) const fn keeps_ledger(&self) -> bool {
+        matches!(
+            self,
+            Self::Blame(_)
+                | Self::Probe(_)
+                | Self::Run(_)
+                | Self::Exec(_)
+                | Self::Diagnose(_)
+                | Self::Tune(_)
+                | Self::Conform(_)
+                | Self::Restore(_)
+        )
+    }
+}
+
 /// The groups in which `--help` shows the commands.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Live hosts", &["audit", "fairness", "blame", "probe", "top"]),

@@ -13,6 +13,7 @@ mod live_terminal;
 mod observer;
 mod output;
 mod parsers;
+mod replaced;
 mod shared_arguments;
 #[cfg(test)]
 mod statements_tests;
@@ -20,7 +21,9 @@ mod statements_tests;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use assay_host::start_stand_in;
 use assay_sys::exit::{Code, Error};
+use assay_sys::kernel::signal;
 use clap::{CommandFactory, FromArgMatches};
 
 use args::{Arguments, Command, grouped};
@@ -48,8 +51,11 @@ fn main() -> ExitCode {
     match parsed {
         Ok(arguments) => {
             output::set(arguments.output);
-            match answering::refuse_silent(&words) {
-                Ok(()) => run(&arguments.command),
+            match answering::refuse_silent(&words, arguments.command.keeps_ledger()) {
+                Ok(()) => {
+                    start_stand_in(replaced::end);
+                    run(&arguments.command)
+                }
                 Err(error) => end(Err::<Code, _>(error)),
             }
         }
@@ -105,7 +111,11 @@ fn run(command: &Command) -> ExitCode {
 /// The exit code of a command; an error is printed. No result counts whose data were lost on the way.
 fn end(result: Result<impl Into<ExitCode>, Error>) -> ExitCode {
     const RESULTS: [Code; 3] = [Code::Kept, Code::Broken, Code::Undecided];
-    let refused = |error: Error| {
+    let refused = |mut error: Error| {
+        // It was cut short.
+        if error.code == Code::Host && signal::interrupted_by().is_some() {
+            error.code = Code::Interrupted;
+        }
         output::json_error(error.code as i32, error.reasons.clone());
         refuse(&error).into()
     };

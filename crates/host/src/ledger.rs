@@ -9,6 +9,7 @@ mod disk;
 mod foreign_group;
 mod group;
 mod hanging_step;
+mod inside;
 mod inverse;
 mod journal;
 mod layer;
@@ -21,11 +22,13 @@ mod recovery;
 mod restore_change;
 mod setting;
 mod stacked_disk;
+mod stand_in;
 mod step_threads;
 mod v1_mount;
 mod while_busy;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_sys::files::{Checked, Dir, Identity, Trust};
 use assay_sys::kernel::{Error, Root, process};
@@ -37,9 +40,11 @@ pub use layer::Layer;
 pub use line::{Damaged, count_changes};
 pub use loop_device::LoopDevice;
 pub use recovery::{LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished};
+pub use stand_in::{Replaced, start_stand_in};
 
 use crash_point::crash_point;
 use hanging_step::{RunningStep, Step};
+use inside::Inside;
 use journal::Journal;
 use line::{FORMAT, Header};
 use step_threads::StepThreads;
@@ -49,8 +54,11 @@ use step_threads::StepThreads;
 #[derive(Debug)]
 pub struct Ledger {
     journal: Journal,
-    entries: Vec<Entry>,
+    entries: Entries,
 }
+
+/// The changes, which another thread restores if this one hangs (`stand_in.rs`).
+type Entries = Arc<Mutex<Vec<Entry>>>;
 
 #[derive(Debug)]
 struct Entry {
@@ -121,6 +129,7 @@ impl Ledger {
     /// earlier one left changes behind, since the present values would then be mistaken for the owner's
     /// settings.
     pub fn begin(state_dir: &Path, run_id: &str) -> Result<Self, Error> {
+        let _inside = Inside::of(state_dir);
         StepThreads::shared();
         let directory = recovery::directory(state_dir);
         make_directories(state_dir)?;
@@ -139,7 +148,13 @@ impl Ledger {
             let hint = "ASSAY_STATE sets another directory for ledgers; it must survive a reboot";
             error.with_hint(hint)
         })?;
-        Ok(Self { journal, entries: Vec::new() })
+        let entries = Entries::default();
+        stand_in::open(journal.path(), &entries);
+        Ok(Self { journal, entries })
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The ledger's file.
@@ -151,16 +166,15 @@ impl Ledger {
     /// The present position, for [`Ledger::restore_to`].
     #[must_use]
     pub fn mark(&self) -> Mark {
-        Mark(self.entries.len())
+        Mark(self.entries().len())
     }
 
     /// All changes of this run in the order they were made.
     #[must_use]
     pub fn changes(&self) -> Vec<ChangeReport> {
-        self.entries
-            .iter()
-            .map(|entry| ChangeReport::new(&entry.change, entry.restored.clone()))
-            .collect()
+        let entries = self.entries();
+        let report = |entry: &Entry| ChangeReport::new(&entry.change, entry.restored.clone());
+        entries.iter().map(report).collect()
     }
 
     /// Restores every change, the last one first. A failure does not stop the others; the errors are
@@ -171,6 +185,11 @@ impl Ledger {
 
     /// Restores the changes made since `mark`.
     pub fn restore_to(&mut self, root: &Root, mark: Mark) -> Vec<Error> {
+        let _inside = Inside::of(self.path());
+        self.restore_own(root, mark)
+    }
+
+    fn restore_own(&mut self, root: &Root, mark: Mark) -> Vec<Error> {
         self.restore_entries(root, mark, |entry| {
             let (root, change, made) = (root.clone(), entry.change.clone(), entry.made);
             Box::new(move || restore_change::restore(&root, &change, made))
@@ -192,22 +211,23 @@ impl Ledger {
     fn pass(&mut self, root: &Root, mark: Mark, step: &impl Fn(&Entry) -> Step) -> Vec<Error> {
         let mut errors = Vec::new();
         for index in self.restore_order().into_iter().filter(|index| *index >= mark.0) {
-            if matches!(self.entries[index].restored, Some(Ok(()))) {
+            if matches!(self.entries()[index].restored, Some(Ok(()))) {
                 continue;
             }
             let result = self.restore_one_entry(root, index, step);
             if let Err(error) = &result {
                 errors.push(error.clone());
             }
-            self.entries[index].restored = Some(result);
+            self.entries()[index].restored = Some(result);
         }
         errors
     }
 
     /// The last change first, but frozen groups before all others.
     fn restore_order(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.entries.len()).rev().collect();
-        order.sort_by_key(|index| !self.entries[*index].change.freezes());
+        let entries = self.entries();
+        let mut order: Vec<usize> = (0..entries.len()).rev().collect();
+        order.sort_by_key(|index| !entries[*index].change.freezes());
         order
     }
 
@@ -218,24 +238,31 @@ impl Ledger {
         step: &impl Fn(&Entry) -> Step,
     ) -> Result<(), Error> {
         crash_point()?;
-        let entry = &mut self.entries[index];
-        let (step, what) = (step(entry), entry.change.describe());
-        match root.is_real() && entry.change.may_hang() {
-            true => hanging_step::run(StepThreads::shared(), &what, step, &mut entry.left)?,
-            false => step()?,
-        }
+        let (step, change, number, mut left) = {
+            let entry = &mut self.entries()[index];
+            (step(entry), entry.change.clone(), entry.number, entry.left.take())
+        };
+        let result = match root.is_real() && change.may_hang() {
+            true => hanging_step::run(StepThreads::shared(), &change.describe(), step, &mut left),
+            false => step(),
+        };
+        self.entries()[index].left = left;
+        result?;
         // Only a note: a full disk must not make a restored change count as one in force. Without the
         // note it is restored once more, which has no effect.
-        let _ = self.journal.back(self.entries[index].number);
+        let _ = self.journal.back(number);
         Ok(())
     }
 
     /// Removes the ledger's file if every change was restored, and returns whether that was so.
     pub fn finish(self) -> Result<bool, Error> {
-        if !self.entries.iter().all(|entry| matches!(entry.restored, Some(Ok(())))) {
+        let _inside = Inside::of(self.path());
+        if !self.entries().iter().all(|entry| matches!(entry.restored, Some(Ok(())))) {
             return Ok(false);
         }
-        self.journal.remove().map(|()| true)
+        journal::remove(self.path())?;
+        stand_in::close();
+        Ok(true)
     }
 
     /// Writes `change` to the ledger, then makes it.
@@ -244,6 +271,7 @@ impl Ledger {
         change: Change,
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
+        let _inside = Inside::of(self.path());
         let whole = change.all_or_nothing();
         self.intend(vec![change])?;
         let result = make();
@@ -257,11 +285,11 @@ impl Ledger {
     /// Writes down changes that are about to be made, and returns once they are on disk.
     fn intend(&mut self, changes: Vec<Change>) -> Result<(), Error> {
         crash_point()?;
-        let next = self.entries.last().map_or(0, |entry| entry.number + 1);
+        let next = self.entries().last().map_or(0, |entry| entry.number + 1);
         let numbered: Vec<(u32, Change)> = (next..).zip(changes).collect();
         self.journal.intend(&numbered)?;
         let entries = numbered.into_iter().map(|(number, change)| Entry::new(number, change));
-        self.entries.extend(entries);
+        self.entries().extend(entries);
         crash_point()?;
         Ok(())
     }
@@ -269,18 +297,20 @@ impl Ledger {
     /// Writes down the identity of the directory or file that the last change created; on disk before
     /// anything is put into it.
     fn note_made(&mut self, identity: Identity) -> Result<(), Error> {
-        let Some(entry) = self.entries.last_mut() else { return Ok(()) };
-        self.journal.made(entry.number, identity)?;
-        entry.made = Some(identity);
+        let _inside = Inside::of(self.path());
+        let Some(number) = self.entries().last().map(|entry| entry.number) else { return Ok(()) };
+        self.journal.made(number, identity)?;
+        if let Some(entry) = self.entries().last_mut() {
+            entry.made = Some(identity);
+        }
         Ok(())
     }
 
     /// Removes the last entry: the kernel refused the whole change.
     fn forget_last(&mut self) -> Result<(), Error> {
-        if let Some(entry) = self.entries.pop() {
-            self.journal.back(entry.number)?;
-        }
-        Ok(())
+        let _inside = Inside::of(self.path());
+        let last = self.entries().pop();
+        last.map_or(Ok(()), |entry| self.journal.back(entry.number))
     }
 }
 

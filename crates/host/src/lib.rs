@@ -23,7 +23,10 @@ pub mod knob;
 pub use collect::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine, weight_mode};
 pub use command::find as find_program;
 pub use freezer::{describe_survivor, is_frozen};
-pub use ledger::{ChangeReport, Ledger, Unfinished, restore_all, set_aside, state_dir, unfinished};
+pub use ledger::{
+    ChangeReport, Ledger, Replaced, Unfinished, restore_all, set_aside, start_stand_in, state_dir,
+    unfinished,
+};
 pub use owners::Owners;
 pub use preflight::requirements;
 pub use watcher::{Next, Watcher};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_host::{Ledger, Owners};
-use assay_sys::exit::Error;
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::{Error as KernelError, Root, process, signal};
 use jiff::Timestamp;
 
@@ -82,6 +82,9 @@ pub fn prove(
 
 fn note_not_restored(mut error: Error, not_restored: &[KernelError]) -> Error {
     error.reasons.extend(not_restored.iter().map(|error| format!("not restored: {error}")));
+    if !not_restored.is_empty() {
+        error.code = Code::RestoreIncomplete;
+    }
     error
 }
 

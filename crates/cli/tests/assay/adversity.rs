@@ -2,8 +2,7 @@
 //! processes that do not die, groups that others use. Each is reported, with exit code 4 if nothing was
 //! changed and 6 if something is left.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
@@ -51,13 +50,6 @@ fn a_container_without_rights_is_refused_and_nothing_is_changed() {
     }
 }
 
-fn fill(place: &Path) {
-    let mut file = File::create(place.join("filler")).unwrap();
-    for size in [1 << 20, 4096, 1] {
-        while file.write_all(&vec![1; size]).is_ok() {}
-    }
-}
-
 #[test]
 fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_leaves_nothing() {
     let Some(bench) = Bench::on_host("a full disk for the ledger") else { return };
@@ -78,16 +70,16 @@ fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_le
             .arg(bench.path(name));
         Running::start(command, bench.folder(), bench.path(name))
     };
-    fill(&state.at);
+    state.fill();
     let ended = start("full").end(Duration::from_secs(60));
     ended.assert_code(4);
     ended.assert_says(&["No space left on device", "ASSAY_STATE"]);
     HostSnapshot::assert_same(&before, "full from the start");
 
-    fs::remove_file(state.at.join("filler")).unwrap();
+    fs::remove_file(state.filler()).unwrap();
     let mut run = start("fills");
     run.wait_until("the window", |run| run.says("run"));
-    fill(&state.at);
+    state.fill();
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(4);
     ended.assert_says(&["append to the ledger", "No space left on device"]);

@@ -140,7 +140,7 @@ fn an_interrupted_run_keeps_what_was_counted_and_leaves_nothing_attached() {
 }
 
 /// How many programs a process keeps attached (`link_type` in the descriptors' fdinfo, since 5.8).
-fn links(process: i32) -> usize {
+pub(crate) fn links(process: i32) -> usize {
     let infos = fs::read_dir(format!("/proc/{process}/fdinfo")).unwrap().flatten();
     let texts = infos.filter_map(|info| fs::read_to_string(info.path()).ok());
     texts.filter(|text| text.contains("link_type:")).count()

@@ -1,7 +1,6 @@
 //! No space for an image, a run folder that fills up, a run folder that is not empty.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -44,14 +43,6 @@ fn an_image_larger_than_any_disk_is_refused_too() {
     bench.assert_host_is_as_before("after the refusal");
 }
 
-/// Writes until nothing more fits.
-fn fill(place: &std::path::Path) {
-    let mut file = File::create(place.join("filler")).unwrap();
-    for size in [1 << 20, 4096, 1] {
-        while file.write_all(&vec![1; size]).is_ok() {}
-    }
-}
-
 /// A file system without room for the first files of a run: nothing is changed, and the next run is not refused
 /// because of this one.
 #[test]
@@ -62,9 +53,7 @@ fn a_run_folder_without_inodes_refuses_one_run_and_blocks_no_other() {
     let study = bench.write("study.toml", &Weights::small().text());
     // One for the root, and then some for folders and files of the run.
     for inodes in 2..8 {
-        let option = format!("remount,nr_inodes={inodes}");
-        let mut remount = std::process::Command::new("mount");
-        assert!(remount.args(["-o", &option]).arg(&memory.at).status().unwrap().success());
+        memory.remount(&format!("nr_inodes={inodes}"));
         let out = memory.at.join("run");
         let mut command = bench.program();
         command.args(["run", "--yes"]).arg(&study).arg("--out").arg(&out);
@@ -98,7 +87,7 @@ fn a_run_folder_that_fills_up_ends_the_run_and_the_host_is_restored() {
     let mut run = Running::start(command, bench.folder(), out);
     run.wait_until("the window", |run| run.says("run"));
     sleep(Duration::from_millis(300));
-    fill(&memory.at);
+    memory.fill();
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(4);
     ended.assert_says(&["No space left on device", "--out"]);

@@ -1,7 +1,8 @@
 //! A loop device and a small tmpfs made by the test, in place of a disk named by the user and of a full disk.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -75,6 +76,25 @@ impl Mounted {
         let arguments = ["-t", "tmpfs", "-o", &size, "assay-test"].map(OsStr::new);
         call("mount", arguments.into_iter().chain([at.as_os_str()]));
         Self { at }
+    }
+}
+
+impl Mounted {
+    /// Leaves no room in it; a file system may have some within a page for files that exist.
+    pub(crate) fn fill(&self) {
+        let mut file = File::create(self.filler()).unwrap();
+        for size in [1 << 20, 4096, 1] {
+            while file.write_all(&vec![1; size]).is_ok() {}
+        }
+    }
+
+    pub(crate) fn filler(&self) -> PathBuf {
+        self.at.join("filler")
+    }
+
+    pub(crate) fn remount(&self, option: &str) {
+        let option = format!("remount,{option}");
+        call("mount", [OsStr::new("-o"), option.as_ref(), self.at.as_os_str()]);
     }
 }
 

@@ -17,6 +17,7 @@ mod alive {
 
     /// A moment between two writes.
     pub(in super::super) fn crash_point() -> Result<(), Error> {
+        super::super::inside::check_not_replaced();
         super::super::hanging_step::check_not_left_behind()
     }
 

@@ -218,7 +218,7 @@ impl Host {
         self.queue(&mut ledger, &root)?;
         self.groups(&mut ledger, &root)?;
         self.settings(&mut ledger, &root)?;
-        for entry in &ledger.entries {
+        for entry in ledger.entries().iter() {
             assert!(kind(&entry.change) < KINDS.len());
         }
         fs::copy(ledger.path(), self.kinds()).unwrap();

@@ -14,6 +14,7 @@ use crate::freezer::{describe_survivor, is_frozen};
 use crate::poll_until::{END_OF_KILLED, once_stuck, shorten_waits, wait_for_end};
 
 const PROCS: &str = "cgroup.procs";
+const TASKS: &str = "tasks";
 
 /// Kills the processes inside, then removes the group and every group below it: everything in it
 /// belongs to this run.
@@ -65,6 +66,20 @@ fn leave(root: &Root, group: &Path) -> Result<(), Error> {
     }
 }
 
+/// A thread of this process that hangs in a group of its own, such as the sampler's, moves up, too; only v1 has such groups.
+fn move_own_threads(root: &Root, group: &Path, above: &Path) {
+    let own = format!("/proc/{}/task", std::process::id());
+    for tid in root.read(group.join(TASKS)).unwrap_or_default().lines() {
+        if root.exists(format!("{own}/{tid}")) {
+            // A failure shows as a group that is busy.
+            let _ = root.write(above.join(TASKS), tid);
+        }
+    }
+    for child in children(root, group).unwrap_or_default() {
+        move_own_threads(root, &group.join(child), above);
+    }
+}
+
 fn remove_tree(root: &Root, group: &Path) -> Result<(), Error> {
     for child in children(root, group)? {
         remove_tree(root, &group.join(child))?;
@@ -103,6 +118,9 @@ fn empty(root: &Root, group: &Path) -> Result<(), Error> {
     const FROZEN: Duration = Duration::from_secs(5);
     /// A killed process that is not scheduled for this long waits for something that does not come.
     const HANGING: Duration = Duration::from_secs(10);
+    if let Some(above) = group.parent() {
+        move_own_threads(root, group, above);
+    }
     let begun = Instant::now();
     let (frozen, hanging) = (once_stuck(FROZEN), once_stuck(HANGING));
     let mut watch = HangWatch::default();

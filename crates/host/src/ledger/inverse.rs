@@ -28,7 +28,7 @@ impl Ledger {
     /// Whether this run has written `value` to `path` and not restored it.
     #[must_use]
     pub fn has_written(&self, path: &Path, value: &str) -> bool {
-        self.entries.iter().any(|entry| {
+        self.entries().iter().any(|entry| {
             let same = matches!(&entry.change, Change::Request { path: known, set, .. }
                 if known == path && set == value);
             same && !matches!(entry.restored, Some(Ok(())))

@@ -86,6 +86,14 @@ impl Journal {
         Ok(Self { path: path.to_owned(), file, boot: boot.to_owned(), torn_at: None })
     }
 
+    /// One that keeps nothing: whatever is appended to it is refused.
+    pub(super) fn nowhere() -> Result<Self, Error> {
+        let path = PathBuf::from("/dev/null");
+        let file = File::open(&path);
+        let file = file.map_err(|cause| Error::new("open", &path, &cause))?;
+        Ok(Self { path, file, boot: String::new(), torn_at: None })
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -178,14 +186,14 @@ impl Journal {
         crash_point::write_all(&mut self.file, b"\n")
             .map_err(|cause| Error::new("append to the ledger", &self.path, &cause))
     }
+}
 
-    /// Removes the file; the ledger is finished.
-    pub(super) fn remove(self) -> Result<(), Error> {
-        crash_point()?;
-        directory(&self.path)?.remove_file(name_of(&self.path))?;
-        crash_point()?;
-        self.path.parent().map_or(Ok(()), sync_directory)
-    }
+/// Removes the file; the ledger is finished.
+pub(super) fn remove(path: &Path) -> Result<(), Error> {
+    crash_point()?;
+    directory(path)?.remove_file(name_of(path))?;
+    crash_point()?;
+    path.parent().map_or(Ok(()), sync_directory)
 }
 
 /// The directory of ledgers; files created in it are accessible to their owner only.

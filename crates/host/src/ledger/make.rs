@@ -9,6 +9,7 @@ use assay_sys::kernel::{Error, Root, block, mount, partition};
 use super::change::{Area, Change};
 use super::crash_point::crash_point;
 use super::disk::{self, DiskIdentity, whole_disk};
+use super::inside::Inside;
 use super::{Ledger, queue};
 
 impl Ledger {
@@ -91,6 +92,7 @@ impl Ledger {
         for path in paths {
             refuse_existing_group(root, path, "make group")?;
         }
+        let _inside = Inside::of(self.path());
         self.intend(paths.iter().map(|path| Change::MakeGroup { path: path.clone() }).collect())?;
         for (made, path) in paths.iter().enumerate() {
             if let Err(error) = root.make_dir(path) {

@@ -2,14 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use assay_sys::kernel::{Error, Root};
 
+use super::inside::Inside;
 use super::journal::{self, Journal, TEMPORARY};
 use super::line::{Contents, Damaged};
 use super::lock::{LockGuard, lock_of_dead};
 use super::step_threads::StepThreads;
-use super::{ChangeReport, Entry, Ledger, Mark, boot_id, restore_change};
+use super::{ChangeReport, Entries, Entry, Ledger, Mark, boot_id, restore_change};
 use super::{allowed, check_owner};
 
 /// A ledger that is not finished.
@@ -92,6 +94,7 @@ fn check_directory(state_dir: &Path, directory: &Path) -> Result<(), Error> {
 
 /// All ledgers below `state_dir`, sorted by run. Empty if the directory does not exist.
 pub fn unfinished(state_dir: &Path) -> Result<Vec<Unfinished>, Error> {
+    let _inside = Inside::of(state_dir);
     let directory = directory(state_dir);
     if !directory.exists() {
         return Ok(Vec::new());
@@ -122,7 +125,7 @@ fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
         if !live && contents.is_finished() {
             // Its run died before its first change or after its last, so it blocks nothing. It is
             // skipped even if it cannot be removed.
-            let _ = journal.remove();
+            let _ = journal::remove(&path);
             continue;
         }
         ledgers.push(describe(&path, live, &contents));
@@ -188,6 +191,7 @@ pub(super) fn restore_in_boot(
     root: &Root,
     boot: &str,
 ) -> Result<RestoreReport, Error> {
+    let _inside = Inside::of(state_dir);
     let mut report = RestoreReport::default();
     let directory = directory(state_dir);
     if !directory.exists() {
@@ -265,7 +269,7 @@ fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) ->
             Entry { made: open.made, boot: open.boot, ..entry }
         })
         .collect();
-    let mut ledger = Ledger { journal, entries };
+    let mut ledger = Ledger { journal, entries: Entries::new(Mutex::new(entries)) };
     ledger.restore_entries(root, Mark(0), |entry| {
         let (root, change, made) = (root.clone(), entry.change.clone(), entry.made);
         let is_of_this_boot = entry.boot.as_ref().is_none_or(|made_in| made_in == boot);
@@ -294,6 +298,7 @@ fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) ->
 /// could not: it is renamed to `<run>.set-aside`, blocks no run any more, and is kept for reference.
 /// Returns its new path.
 pub fn set_aside(state_dir: &Path, run_id: &str) -> Result<PathBuf, Error> {
+    let _inside = Inside::of(state_dir);
     let directory = directory(state_dir);
     let unknown = |known: &[String]| {
         let hint = if known.is_empty() {

@@ -125,9 +125,6 @@ impl Job<'_> {
         let tree = Tree::create_single(self.root, ledger, &self.prepared.hierarchies, &name)?;
         settings::write(self.root, ledger, &tree, self.prepared)?;
         let at_start = settings::read(&tree, self.prepared);
-        if let Some(signal) = signal_forwarding::take().termination() {
-            return Err(Failure::Interrupted(signal));
-        }
         if settings::forbids_real_time(self.root, &tree) {
             notify(
                 "the command cannot become real-time: its group has no budget (cpu.rt_runtime_us is 0)\n  hint: --set \
@@ -137,7 +134,11 @@ impl Job<'_> {
         let absent: &BTreeMap<String, String> = &self.prepared.absent;
         let counters = Counters { root: self.root, tree: &tree, absent };
         let mut peaks = Peaks::new(&counters, self.facts.swap.get() > 0);
-        watcher.begin(tree.directory(GROUP, "cpu").as_deref())?;
+        let watched = watcher.begin(tree.directory(GROUP, "cpu").as_deref());
+        if let Some(signal) = signal_forwarding::take().termination() {
+            return Err(Failure::Interrupted(signal));
+        }
+        watched?;
         let (ticks, begun, before) = (host_ticks(self.root), Instant::now(), children_usage());
         let mut child = self.start(&tree)?;
         let request = self.request;

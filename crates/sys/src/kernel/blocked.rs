@@ -25,7 +25,17 @@ const ON_A_DESCRIPTOR: &[libc::c_long] = &[
     libc::SYS_ioctl,
     libc::SYS_getdents64,
     libc::SYS_openat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_mkdirat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat2,
 ];
+
+/// Where a thread waits whose file system somebody else must answer for: the server of FUSE (fs/fuse/dev.c), that of NFS
+/// (net/sunrpc/sched.c), or who has frozen it (`sb_start_write`; kernel/locking/percpu-rwsem.c).
+const WAITS_FOR_OTHERS: [&str; 3] =
+    ["request_wait_answer", "rpc_wait_bit_killable", "percpu_rwsem_wait"];
 
 /// Describes one thread of this process in the same way.
 #[must_use]
@@ -123,6 +133,22 @@ impl HangWatch {
         self.threads_hang_for(root, pid, &threads, tid)
     }
 
+    /// The thread of this process that keeps the first one from going on, if neither has been scheduled for `limit`: it waits
+    /// for the answer of a file system. Or the first one itself, in state D for `long`, whatever it waits for.
+    pub fn stuck_thread(&mut self, root: &Root, limit: Duration, long: Duration) -> Option<u32> {
+        let pid = std::process::id();
+        let all = threads(root, pid);
+        // Each one is looked at.
+        let hanging: Vec<(u32, Duration)> =
+            all.iter().map(|(tid, _)| (*tid, self.thread_hangs_for(root, *tid))).collect();
+        let (_, first) = *hanging.iter().find(|(tid, _)| *tid == pid)?;
+        if first >= long && all.contains(&(pid, UNINTERRUPTIBLE)) {
+            return Some(pid);
+        }
+        let mut hang = hanging.iter().filter(|(_, time)| *time.min(&first) >= limit);
+        hang.find(|(tid, _)| waits_for_others(root, pid, *tid)).map(|(tid, _)| *tid)
+    }
+
     fn threads_hang_for(
         &mut self,
         root: &Root,
@@ -148,6 +174,11 @@ impl HangWatch {
         }
         since.elapsed()
     }
+}
+
+fn waits_for_others(root: &Root, pid: u32, tid: u32) -> bool {
+    let place = root.read_trimmed(format!("/proc/{pid}/task/{tid}/wchan")).unwrap_or_default();
+    WAITS_FOR_OTHERS.contains(&place.as_str())
 }
 
 /// How often a thread was scheduled (proc_pid_status(5), since Linux 2.6.23).
@@ -234,6 +265,35 @@ mod tests {
         assert!(watch.all_hang(&root, &[7], Duration::from_nanos(1)));
         watch.next_look = None;
         assert!(!watch.all_hang(&root, &[7, 10], Duration::from_nanos(1)), "10 is gone");
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_others_is_found_once_the_first_one_waits_too() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::at(tree.path());
+        let own = std::process::id();
+        let look = |first: (char, u64), place: &str| {
+            let mut watch = HangWatch::default();
+            thread(&root, (own, own), 'S', 5);
+            thread(&root, (own, own + 1), 'D', 5);
+            std::fs::write(root.resolve(format!("/proc/{own}/task/{own}/wchan")), "0").unwrap();
+            let other = root.resolve(format!("/proc/{own}/task/{}/wchan", own + 1));
+            std::fs::write(other, place).unwrap();
+            let (short, long) = (Duration::from_millis(10), Duration::from_millis(20));
+            assert_eq!(watch.stuck_thread(&root, short, long), None, "nothing has hung so far");
+            std::thread::sleep(long);
+            let (state, switches) = first;
+            thread(&root, (own, own), state, switches);
+            std::fs::write(root.resolve(format!("/proc/{own}/task/{own}/wchan")), "0").unwrap();
+            watch.stuck_thread(&root, short, long)
+        };
+        for place in WAITS_FOR_OTHERS {
+            assert_eq!(look(('S', 5), place), Some(own + 1));
+        }
+        assert_eq!(look(('S', 5), "folio_wait_bit_common"), None, "a disk, which is slow");
+        assert_eq!(look(('S', 6), WAITS_FOR_OTHERS[0]), None, "the first one goes on");
+        assert_eq!(look(('R', 5), WAITS_FOR_OTHERS[0]), None, "it waits for a CPU");
+        assert_eq!(look(('D', 5), "folio_wait_bit_common"), Some(own), "a disk, for long");
     }
 
     /// A process that is stopped or frozen is not scheduled, and hangs in nothing.

@@ -6,6 +6,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 
 use crate::kernel::error::Error;
+use crate::kernel::signal;
 
 /// From linux/bpf.h.
 const BPF_PROG_LOAD: libc::c_long = 5;
@@ -74,7 +75,8 @@ struct LoadTraced {
 }
 
 /// Loads the tracing program of this name, given as instructions of 8 bytes each, to be attached as `BPF_TRACE_*` to
-/// what has this BTF id. The hint of the error has the verifier's reason.
+/// what has this BTF id. The hint of the error has the verifier's reason. Nothing is loaded once this process is asked to end: on a
+/// busy machine a verification takes seconds.
 pub(crate) fn load_tracing(
     name: &str,
     attachment: (u32, u32),
@@ -82,6 +84,10 @@ pub(crate) fn load_tracing(
 ) -> Result<OwnedFd, Error> {
     // Without a log first: writing it takes longer than the verification.
     load_again(|| load_logged(attachment, program, &mut [])).or_else(|cause| {
+        if signal::is_asked_to_end() {
+            let why = "this process was asked to end";
+            return Err(Error::unexpected("load the eBPF program", Path::new(name), why));
+        }
         let mut log = vec![0; LOG];
         // ENOSPC of the second attempt would say that its log is longer, not what is wrong.
         load_logged(attachment, program, &mut log).map_err(|_| refusal(name, &cause, &log))
@@ -135,12 +141,16 @@ pub(crate) fn call<T>(command: libc::c_long, request: &T) -> io::Result<libc::c_
 const LACKING: &str = "invalid func unknown#195896080";
 
 /// The verifier gives up when a signal arrives (`do_check`, kernel/bpf/verifier.c); it is asked again, as
-/// libbpf does.
+/// libbpf does, unless the signal asks for the end.
 fn load_again(mut load: impl FnMut() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
-    let mut result = load();
-    for _ in 1..ATTEMPTS {
+    let mut result = Err(io::Error::from_raw_os_error(libc::EAGAIN));
+    for _ in 0..ATTEMPTS {
         match &result {
-            Err(cause) if cause.raw_os_error() == Some(libc::EAGAIN) => result = load(),
+            Err(cause)
+                if cause.raw_os_error() == Some(libc::EAGAIN) && !signal::is_asked_to_end() =>
+            {
+                result = load();
+            }
             _ => break,
         }
     }
@@ -168,6 +178,7 @@ fn refusal(name: &str, cause: &io::Error, log: &[u8]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::signal_forwarding;
 
     #[test]
     fn a_load_that_a_signal_interrupts_is_repeated_and_ends() {
@@ -184,6 +195,20 @@ mod tests {
             interrupted()
         });
         assert!(never.is_err() && loads == ATTEMPTS);
+    }
+
+    #[test]
+    fn nothing_is_loaded_once_the_end_is_asked_for() {
+        signal_forwarding::note_signals();
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM)
+            .unwrap();
+        while !signal::is_asked_to_end() {
+            std::thread::yield_now();
+        }
+        let program = [0xb7, 0x95]; // r0 = 0; exit
+        let error = load_tracing("sched_switch", (23, 0), &program).unwrap_err();
+        let _ = signal_forwarding::take();
+        assert!(error.to_string().contains("asked to end"), "{error}");
     }
 
     #[test]

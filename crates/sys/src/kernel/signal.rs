@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
+use crate::kernel::signal_forwarding;
+
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 static CTRL_C: AtomicU32 = AtomicU32::new(0);
 
@@ -47,6 +49,17 @@ pub fn interrupted_by() -> Option<&'static str> {
         libc::SIGQUIT => Some("SIGQUIT"),
         _ => Some("SIGHUP"),
     }
+}
+
+/// Whether the end of this process has been requested, and is not left to the command that it has started.
+pub(crate) fn is_asked_to_end() -> bool {
+    interrupted_by().is_some() || signal_forwarding::is_asked_to_end()
+}
+
+/// Whether the end of this process has ever been requested, also where that was passed on to a command.
+#[must_use]
+pub fn was_asked_to_end() -> bool {
+    interrupted_by().is_some() || signal_forwarding::was_asked_to_end()
 }
 
 /// Whether SIGINT has been received a second time: the user does not want to wait for anything. Other

@@ -10,6 +10,9 @@ static SENT: AtomicU32 = AtomicU32::new(0);
 /// Signals sent by the terminal to its whole foreground process group, as bits by number.
 static FROM_TERMINAL: AtomicU32 = AtomicU32::new(0);
 
+/// All of both, whether taken or not.
+static EVER: AtomicU32 = AtomicU32::new(0);
+
 /// `si_code` of a signal sent by the kernel itself (sigaction(2)).
 const SI_KERNEL: i32 = 0x80;
 
@@ -23,6 +26,7 @@ extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc:
     let code = unsafe { info.as_ref() }.map_or(0, |info| info.si_code);
     let noted = if code == SI_KERNEL { &FROM_TERMINAL } else { &SENT };
     noted.fetch_or(bit(signal), Ordering::SeqCst);
+    EVER.fetch_or(bit(signal), Ordering::SeqCst);
 }
 
 fn bit(signal: i32) -> u32 {
@@ -78,7 +82,15 @@ impl ReceivedSignals {
 
 /// Whether a termination signal has been received and not been taken.
 pub(crate) fn is_asked_to_end() -> bool {
-    let bits = SENT.load(Ordering::SeqCst) | FROM_TERMINAL.load(Ordering::SeqCst);
+    has_termination(SENT.load(Ordering::SeqCst) | FROM_TERMINAL.load(Ordering::SeqCst))
+}
+
+/// Whether a termination signal has been received, taken or not.
+pub(crate) fn was_asked_to_end() -> bool {
+    has_termination(EVER.load(Ordering::SeqCst))
+}
+
+fn has_termination(bits: u32) -> bool {
     [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT]
         .iter()
         .any(|signal| bits & bit(signal.as_raw()) != 0)

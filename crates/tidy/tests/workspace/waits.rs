@@ -26,7 +26,7 @@ const WAITS: [&str; 11] = [
 ];
 
 /// Files with such calls: how many, and what ends them.
-const BOUNDS: [(&str, usize, &str); 47] = [
+const BOUNDS: [(&str, usize, &str); 50] = [
     ("audit/src/collect/watch.rs", 1, "some milliseconds between two looks"),
     ("audit/src/collect/writes.rs", 1, "the caller's limit, below a second"),
     ("blame/src/collect/prove.rs", 1, "the end of a turn, looked for 20 times a second; a signal"),
@@ -37,6 +37,7 @@ const BOUNDS: [(&str, usize, &str); 47] = [
     ("cli/src/command/top.rs", 1, "a constant, once"),
     ("cli/src/command/top/terminal.rs", 2, "the interval, of a minute at most"),
     ("cli/src/countdown.rs", 2, "the thread ends when its channel closes"),
+    ("cli/src/replaced.rs", 1, "1 s"),
     ("conform/src/fixture.rs", 2, "the case's time; a signal"),
     ("conform/src/probe/fork.rs", 2, "the probe's lifetime"),
     ("conform/src/probe/io.rs", 1, "the probe's lifetime"),
@@ -44,6 +45,8 @@ const BOUNDS: [(&str, usize, &str); 47] = [
     ("conform/src/run.rs", 3, "the case's time, after which its probes are killed"),
     ("conform/src/running.rs", 2, "the probe's lifetime, looked at every second"),
     ("host/src/ledger/hanging_step.rs", 2, "15 s in which the step's thread was not scheduled"),
+    ("host/src/ledger/inside.rs", 1, "the thread that restores the host, which ends the process"),
+    ("host/src/ledger/stand_in.rs", 2, "a quarter of a second, again and again; 2 s"),
     ("host/src/ledger/step_threads.rs", 1, "1 s"),
     ("host/src/poll_until.rs", 1, "the caller's limit, 1 s once something hangs; a second Ctrl-C"),
     ("host/src/scratch/first_turns.rs", 2, "20 s; the thread is left behind"),

@@ -3,7 +3,6 @@
 //! it cannot do, and the next one completes it.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
@@ -71,25 +70,18 @@ fn pause(random: &mut SmallRng) {
 fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
     let Some(bench) = Bench::on_host("kills with a full disk") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
-    let filler = state.at.join("filler");
-    let fill = || {
-        let mut file = File::create(&filler).unwrap();
-        for size in [1 << 16, 4096, 1] {
-            while file.write_all(&vec![1; size]).is_ok() {}
-        }
-    };
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let before = HostSnapshot::take();
     for number in 0..KILLS {
         let when = format!("seed {seed}, kill {number}");
         let victim = Victim::start(&bench, &format!("run-{number}"), &state.at);
-        fill();
+        state.fill();
         pause(&mut random);
-        let (state, out) = victim.kill();
-        let first = restore(&bench, &state);
+        let (place, out) = victim.kill();
+        let first = restore(&bench, &place);
         assert_eq!(first.status.code(), Some(0), "{when}\n{}", first.stderr);
-        fs::remove_file(&filler).unwrap();
+        fs::remove_file(state.filler()).unwrap();
         HostSnapshot::assert_same(&before, &when);
         assert!(processes_in(&out).is_empty(), "{when}");
         fs::remove_dir_all(&out).unwrap();
@@ -100,12 +92,6 @@ fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
 fn kills_with_a_read_only_state_folder_are_reported_and_restored_afterwards() {
     let Some(bench) = Bench::on_host("kills with a read-only state folder") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
-    let at = state.at.clone();
-    let remount = |option: &str| {
-        let mut command = Command::new("mount");
-        command.args(["-o", &format!("remount,{option}")]).arg(&at);
-        command.status().unwrap().success()
-    };
     // The run has its ledger open for writing, so the file system can only become read-only after the run
     // is dead.
     let seed = seed();
@@ -114,13 +100,13 @@ fn kills_with_a_read_only_state_folder_are_reported_and_restored_afterwards() {
     for number in 0..KILLS {
         let victim = Victim::start(&bench, &format!("run-{number}"), &state.at);
         pause(&mut random);
-        let (state, out) = victim.kill();
-        assert!(remount("ro"), "seed {seed}");
-        let refused = restore(&bench, &state);
+        let (place, out) = victim.kill();
+        state.remount("ro");
+        let refused = restore(&bench, &place);
         refused.assert_code(6);
         refused.assert_says(&["Read-only file system"]);
-        assert!(remount("rw"), "seed {seed}");
-        restore(&bench, &state).assert_code(0);
+        state.remount("rw");
+        restore(&bench, &place).assert_code(0);
         HostSnapshot::assert_same(&before, &format!("seed {seed}, kill {number}"));
         fs::remove_dir_all(&out).unwrap();
     }

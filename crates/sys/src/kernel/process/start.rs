@@ -5,7 +5,7 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{RecvTimeoutError, SendError, channel};
 use std::time::{Duration, Instant};
 
-use crate::kernel::{signal, signal_forwarding};
+use crate::kernel::signal;
 
 /// How long a file system may take for a program.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -36,9 +36,7 @@ pub fn start_answered(command: &mut Command) -> io::Result<Child> {
                 return Err(io::Error::other("the thread that starts it has failed"));
             }
             Err(RecvTimeoutError::Timeout) => {
-                let is_asked =
-                    signal::interrupted_by().is_some() || signal_forwarding::is_asked_to_end();
-                if is_asked || begun.elapsed() > LONGEST {
+                if signal::is_asked_to_end() || begun.elapsed() > LONGEST {
                     let why = "its file system does not answer";
                     return Err(io::Error::new(ErrorKind::TimedOut, why));
                 }
@@ -54,6 +52,7 @@ mod tests {
     use rustix::process::{Signal, getpid, kill_process};
 
     use super::*;
+    use crate::kernel::signal_forwarding;
 
     #[test]
     fn a_start_without_an_answer_is_given_up_when_asked() {
