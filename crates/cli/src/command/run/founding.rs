@@ -253,7 +253,7 @@ fn found(claim: &Claim, judgement: &Judgement) -> Option<(Verdict, Option<String
     let is_at_level = |factors: &std::collections::BTreeMap<String, Value>| {
         claim.under.is_none_or(|(factor, level)| match factors.get(factor) {
             Some(Value::String(text)) => text == level,
-            Some(other) => other.to_string() == level,
+            Some(other) => level.parse().is_ok_and(|level: Value| level == *other),
             None => false,
         })
     };
