@@ -48,28 +48,27 @@ fn in_fact(promise: PromiseJudgement) -> PromiseJudgement {
 #[must_use]
 pub fn is_enough(manifest: &Manifest, number: usize, samples: &Samples) -> bool {
     let Some(trial) = manifest.trials.get(number) else { return false };
-    let due = |number| is_due(manifest, number, samples);
-    // All trials of a comparison end together, though of some more repeats may count than of others.
-    let is_any_due = match manifest.comparisons.is_empty() {
-        true => due(number),
-        false => (0..manifest.trials.len()).any(due),
-    };
-    if trial.stop != StopRecord::Decided || !is_any_due {
+    if trial.stop != StopRecord::Decided {
         return false;
     }
+    let is_due = |number| is_due(manifest, number, samples);
     let is_decided = |verdict: Verdict| verdict != Verdict::Undecided;
     if manifest.comparisons.is_empty() {
         let of_trial = samples.get(number).map_or(&[][..], Vec::as_slice);
         return !trial.promises.is_empty()
+            && is_due(number)
             && judge_one(manifest, number, of_trial).is_some_and(|one| is_decided(one.verdict));
     }
     let round = trial.repeats.len();
-    manifest.trials.iter().all(|other| other.repeats.len() == round) && {
-        let judged = judge_so_far(manifest, samples, &NoCauses);
-        let promising = judged.trials.iter().filter(|one| !one.promises.is_empty());
-        promising.map(|one| one.verdict).all(is_decided)
-            && judged.comparisons.iter().all(|one| is_decided(one.verdict))
-    }
+    // All end together, though of some more repeats may count than of others.
+    manifest.trials.iter().all(|other| other.repeats.len() == round)
+        && (0..manifest.trials.len()).any(is_due)
+        && {
+            let judged = judge_so_far(manifest, samples, &NoCauses);
+            let promising = judged.trials.iter().filter(|one| !one.promises.is_empty());
+            promising.map(|one| one.verdict).all(is_decided)
+                && judged.comparisons.iter().all(|one| is_decided(one.verdict))
+        }
 }
 
 /// Whether so many repeats count as a look is taken after.

@@ -54,7 +54,7 @@ fn the_newest_run_with_the_promise_decides_and_some_claims_are_that_it_fails() {
     assert_eq!(results(&newer), ["undecided", "void here"]);
 }
 
-/// The rows of docs/founding.md, from the document that was recorded on a quiet host.
+/// The rows of docs/founding.md, from the recorded document.
 fn table(recorded: &Value) -> String {
     let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
     let mut table = String::from(
