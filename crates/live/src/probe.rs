@@ -19,6 +19,7 @@ mod tests;
 use serde::Serialize;
 
 pub use asked::Wishes;
+pub use beside::Allowed;
 pub use limit::{Cost, Limit};
 pub use page::{junit, page, plan};
 pub use run::{Finished, Request, run};

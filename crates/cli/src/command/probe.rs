@@ -6,7 +6,7 @@ use assay_audit::Place;
 use assay_audit::collect::read_manifest;
 use assay_blame::collect::{BlameTarget, group_of};
 use assay_host::gather;
-use assay_live::probe::{Document, Finished, Limit, Request, Target, Verdict, Wishes};
+use assay_live::probe::{Allowed, Document, Finished, Limit, Request, Target, Verdict, Wishes};
 use assay_sys::escape::page::Page;
 use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::{Root, signal};
@@ -37,9 +37,15 @@ pub(crate) struct ProbeArguments {
     /// If the tries disagree, the limit is not provable.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeat: u32,
-    /// Only limits of these controllers: memory, hugetlb, pids, cpu, cpuset, io
+    /// Only limits of these controllers: memory, hugetlb, pids, cpu, cpuset, io, devices
     #[arg(long, value_name = "CONTROLLER", value_delimiter = ',')]
     only: Vec<String>,
+    /// Let a proof of an I/O weight read as fast as the disk can, for 7 s
+    #[arg(long)]
+    saturate_disks: bool,
+    /// Let a proof of a cap write 64 MiB into a file without a name in this directory, which lies on the capped disk
+    #[arg(long, value_name = "DIRECTORY")]
+    write_in: Option<PathBuf>,
     /// Say what the probes may use, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -98,6 +104,10 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
     let request = Request {
         wishes,
         repeat: arguments.repeat,
+        allowed: Allowed {
+            saturate_disks: arguments.saturate_disks,
+            write_in: arguments.write_in.clone(),
+        },
         ..Request::new(&context.root, facts, target, limits, (context.state_dir, program))
     };
     signal::note_interruptions();
@@ -156,7 +166,8 @@ fn name_of(target: &BlameTarget) -> String {
 fn limits(only: &[String]) -> Result<Vec<Limit>, Error> {
     let known: Vec<&str> = Limit::ALL.map(Limit::controller).to_vec();
     if let Some(unknown) = only.iter().find(|name| !known.contains(&name.as_str())) {
-        let hint = "memory, hugetlb, pids, cpu, cpuset and io have limits that can be probed";
+        let hint =
+            "memory, hugetlb, pids, cpu, cpuset, io and devices have limits that can be probed";
         return Err(Error::usage(format!("--only {unknown}: no such controller\n  hint: {hint}")));
     }
     let is_wanted =

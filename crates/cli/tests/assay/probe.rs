@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use assay_host::facts::Hierarchy;
 use assay_host::gather;
 use assay_sys::kernel::Root;
-use assay_test_support::{Need, TestLoop};
+use assay_test_support::{Need, TestLoop, skip};
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -28,7 +28,7 @@ impl Limited {
         let layout = gather(&Root::real()).unwrap().cgroup;
         let is_v2 = layout.is_on_v2("memory");
         let mut tops: Vec<PathBuf> = Vec::new();
-        for controller in CONTROLLERS {
+        for controller in CONTROLLERS.into_iter().chain(["devices"]) {
             let (Hierarchy::V1(mount) | Hierarchy::V2(mount)) =
                 &layout.controllers[controller].hierarchy
             else {
@@ -222,6 +222,116 @@ fn a_cap_of_reads_is_tried_on_the_disk_that_it_names() {
     let cap = answer(&document, ["blkio.throttle.read_bps_device", "io.max"]);
     assert_ne!(cap["verdict"], "not-enforced", "{cap:#}");
     assert_eq!(cap["measured"].as_array().unwrap().len(), 2, "{cap:#}");
+}
+
+/// A loop disk with ext4 under bfq, mounted. Dropping it unmounts and removes it.
+struct Mounted {
+    loop_disk: TestLoop,
+    folder: PathBuf,
+}
+
+impl Mounted {
+    fn new(bench: &Bench) -> Self {
+        let loop_disk = TestLoop::attach(&bench.path("image"), 256);
+        let folder = bench.path("mounted");
+        fs::create_dir(&folder).unwrap();
+        let device = format!("/dev/{}", loop_disk.name());
+        for words in
+            [vec!["mkfs.ext4", "-q", &device], vec!["mount", &device, folder.to_str().unwrap()]]
+        {
+            assert!(Command::new(words[0]).args(&words[1..]).status().unwrap().success());
+        }
+        Self { loop_disk, folder }
+    }
+
+    fn queue(&self, file: &str, value: &str) {
+        fs::write(format!("/sys/block/{}/queue/{file}", self.loop_disk.name()), value).unwrap();
+    }
+
+    fn number(&self) -> String {
+        let file = format!("/sys/block/{}/dev", self.loop_disk.name());
+        fs::read_to_string(file).unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.folder).status();
+    }
+}
+
+#[test]
+fn a_cap_of_writes_is_tried_where_somebody_allows_it() {
+    let Some(bench) = Bench::with("probe: writes", &[Need::Controller("io"), Need::Loop]) else {
+        return;
+    };
+    let disk = Mounted::new(&bench);
+    let limited = Limited::new("writes");
+    let value = if limited.is_v2 { "wbps=50000000" } else { "50000000" };
+    let files = ["blkio.throttle.write_bps_device", "io.max"];
+    limited.set("in", files, &format!("{} {value}", disk.number()));
+    let tried = |folder: Option<&str>| {
+        let folder = folder.map(|folder| ["--write-in", folder]).into_iter().flatten();
+        let more: Vec<&str> = ["--only", "io"].into_iter().chain(folder).collect();
+        answer(&probe(&bench, &limited.inner(), &more, 0), files).clone()
+    };
+    let of = |answer: &Value| answer["reason"].as_str().unwrap().to_owned();
+    assert!(of(&tried(None)).contains("a proof writes only where --write-in allows it"));
+    let elsewhere = tried(Some("/dev/shm"));
+    assert!(of(&elsewhere).contains("/dev/shm is on"), "{elsewhere:#}");
+    let cap = tried(disk.folder.to_str());
+    assert_ne!(cap["verdict"], "not-enforced", "{cap:#}");
+    assert_eq!(cap["measured"].as_array().unwrap().len(), 2, "{cap:#}");
+    assert_eq!(fs::read_dir(&disk.folder).unwrap().count(), 1, "only lost+found");
+}
+
+#[test]
+fn a_part_of_a_disk_is_lost_without_a_scheduler_that_divides() {
+    let needs = [Need::Controller("io"), Need::Loop];
+    let Some(bench) = Bench::with("probe: parts of disks", &needs) else { return };
+    let limited = Limited::new("parts");
+    let file = if limited.is_v2 { "io.weight" } else { "blkio.bfq.weight" };
+    let disk = Mounted::new(&bench);
+    disk.queue("scheduler", "bfq");
+    limited.set("in", [file, file], "300");
+    // The group reads, so that the disk is the one that it uses.
+    let top = limited.tops.iter().find(|top| top.join("in").join(file).exists()).unwrap();
+    let entry = format!("echo $$ >{}/cgroup.procs", top.join("in").display());
+    let device = format!("/dev/{}", disk.loop_disk.name());
+    let read = format!("{entry}; exec dd if={device} of=/dev/null bs=1M count=8 iflag=direct");
+    assert!(Command::new("sh").args(["-c", &read]).output().unwrap().status.success());
+    let tried = |more: &[&str], code| {
+        let more: Vec<&str> = ["--only", "io"].iter().chain(more).copied().collect();
+        answer(&probe(&bench, &limited.inner(), &more, code), [file, file]).clone()
+    };
+    let asked = tried(&[], 0);
+    assert!(asked["reason"].as_str().unwrap().contains("--saturate-disks"), "{asked:#}");
+    let saturated = tried(&["--saturate-disks"], 0);
+    assert_ne!(saturated["verdict"], "not-enforced", "{saturated:#}");
+    assert_eq!(saturated["measured"].as_array().unwrap().len(), 2, "{saturated:#}");
+    disk.queue("scheduler", "none");
+    let lost = tried(&[], 1);
+    let says = format!("nothing divides disk {} by weight", disk.number());
+    assert!(lost["reason"].as_str().unwrap().starts_with(&says), "{lost:#}");
+}
+
+#[test]
+fn a_device_that_the_group_may_not_use_is_refused_to_its_copy() {
+    let Some(bench) = Bench::with("probe: devices", &[Need::Controller("devices")]) else { return };
+    let limited = Limited::new("devices");
+    if limited.is_v2 {
+        return skip("probe: devices", "on v2 the test of units has a group with a program");
+    }
+    for (file, value) in
+        [("devices.deny", "a"), ("devices.allow", "c 1:3 rwm"), ("devices.allow", "c 1:5 r")]
+    {
+        limited.set("in", [file, file], value);
+    }
+    let document = probe(&bench, &limited.inner(), &["--only", "devices"], 0);
+    let rules = answer(&document, ["devices.list", "device program"]);
+    assert_eq!(rules["verdict"], "enforced", "{rules:#}");
+    let seen = rules["measured"][0].as_str().unwrap();
+    assert!(seen.contains("/dev/urandom") && !seen.contains("/dev/zero"), "{seen}");
 }
 
 #[test]

@@ -19,6 +19,16 @@ pub(crate) struct Workshop<'w> {
     pub(crate) program: &'w Path,
     /// Factor by which windows and limits of time are longer than usual.
     pub(crate) patience: f64,
+    pub(crate) may: &'w Allowed,
+}
+
+/// What proofs may do only if somebody says so.
+#[derive(Debug, Clone, Default)]
+pub struct Allowed {
+    /// Read as fast as a disk can.
+    pub saturate_disks: bool,
+    /// Write a file here, which has no name.
+    pub write_in: Option<PathBuf>,
 }
 
 /// A group with the setting that is tried.
@@ -36,6 +46,7 @@ pub(crate) struct Beside<'w> {
     pub(crate) groups: [PathBuf; 2],
     program: &'w Path,
     pub(crate) patience: f64,
+    pub(crate) may: &'w Allowed,
 }
 
 impl Workshop<'_> {
@@ -51,8 +62,8 @@ impl Workshop<'_> {
             ["copy", "twin"].map(|name| parent.join(format!("assay-probe-{}-{name}", self.id)));
         let mark = self.ledger.mark();
         let result = self.ledger.make_groups(self.root, &groups).and_then(|()| {
-            let beside =
-                Beside { root: self.root, groups, program: self.program, patience: self.patience };
+            let Self { root, program, patience, may, .. } = *self;
+            let beside = Beside { root, groups, program, patience, may };
             beside.accept_processes(parent)?;
             let watchdog = Watchdog::start(self.root, &beside.groups, LIMIT.mul_f64(self.patience));
             let result = body(&beside);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_sys::kernel::device_program::attached;
 use assay_sys::kernel::{Error, Root};
 use assay_sys::units::CpuSet;
 
@@ -9,6 +10,7 @@ use crate::probe::asked::{Wish, Wishes};
 use crate::probe::levels::{levels, tightest, upwards};
 use crate::probe::limit::{Limit, cpus_file, cpus_of};
 use crate::probe::proof::io::{is_capped, is_too_slow, tighter_above};
+use crate::probe::proof::io_weight;
 use crate::probe::target::{Place, Target};
 
 /// What there is to prove about a limit.
@@ -58,6 +60,7 @@ pub(crate) fn claim(
         },
     };
     let is_set = match root.exists(&path) {
+        _ if limit == Limit::Devices => reader.devices()?,
         true => reader.with_file(target)?,
         false => reader.without_file(target)?,
     };
@@ -105,8 +108,9 @@ impl Reader<'_> {
         let own = self.limit.amount(root, &place.group, place.is_v2)?;
         self.ask_bundle(target, own, None);
         let is_set = match self.limit {
-            Limit::IoMax => self.caps()?,
+            Limit::IoMax | Limit::WriteMax => self.caps()?,
             Limit::CpuWeight => own.is_some(),
+            Limit::IoWeight => self.part_of_disk(own.is_some()),
             _ => self.bound(own)?,
         };
         Ok(is_set || self.claim.wish.is_some())
@@ -127,7 +131,11 @@ impl Reader<'_> {
             return Ok(true);
         }
         match self.limit {
-            Limit::CpusetCpus | Limit::IoMax | Limit::CpuWeight => Ok(false),
+            Limit::CpusetCpus
+            | Limit::IoMax
+            | Limit::WriteMax
+            | Limit::CpuWeight
+            | Limit::IoWeight => Ok(false),
             _ => self.bound(None),
         }
     }
@@ -173,13 +181,41 @@ impl Reader<'_> {
         for above in upwards(mount, group).skip(1) {
             let text = self.root.read(above.join(self.claim.knob))?;
             let name = self.shown(above);
-            if let Some(tighter) = tighter_above(&own, &text) {
+            if let Some(tighter) = tighter_above(self.limit, &own, &text) {
                 self.claim.lost = Some(format!("{name} above it has {tighter}"));
-            } else if is_too_slow(&own, &text) {
+            } else if is_too_slow(self.limit, &own, &text) {
                 self.claim.hindered = Some(format!("{name} above it lets a proof read too slowly"));
             }
         }
         Ok(is_capped(&own))
+    }
+
+    /// Whether there is a weight, and whether anything divides by it.
+    fn part_of_disk(&mut self, is_set: bool) -> bool {
+        let Place { mount, group, is_v2, .. } = self.place;
+        if is_set {
+            match io_weight::lost(self.root, mount, group, *is_v2) {
+                Ok(lost) => self.claim.lost = lost,
+                Err(why) => self.claim.hindered = Some(why),
+            }
+        }
+        is_set
+    }
+
+    /// Whether the group has rules for devices of its own. A v1 group that may use all of them but a few shows only `a *:* rwm`
+    /// (security/device_cgroup.c).
+    fn devices(&mut self) -> Result<bool, Error> {
+        let Place { group, is_v2, .. } = self.place;
+        if *is_v2 {
+            let ids = attached(self.root, group)?.ids;
+            let shown: Vec<String> = ids.iter().map(u32::to_string).collect();
+            self.claim.value = Some(format!("program {}", shown.join(", ")));
+            return Ok(!ids.is_empty());
+        }
+        let text = self.root.read(group.join(self.claim.knob))?;
+        let allows_all = text.lines().any(|line| line.starts_with("a "));
+        self.claim.value = Some(format!("{} rules", text.lines().count()));
+        Ok(!allows_all)
     }
 
     /// Whether a set of CPUs leaves any out, and whether it is the one that was asked for.

@@ -6,6 +6,11 @@ use std::str::FromStr;
 use assay_sys::kernel::{Error, Root};
 use assay_sys::units::{Bytes, CpuSet};
 
+use crate::probe::proof::io_weight::number_of;
+
+/// Stands for a file: on v2 programs decide about devices.
+pub(crate) const DEVICE_PROGRAM: &str = "device program";
+
 /// A limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
@@ -25,8 +30,14 @@ pub enum Limit {
     CpuWeight,
     /// The CPUs.
     CpusetCpus,
-    /// Reads of a disk in a second.
+    /// Reads of a disk in a second; on v2 writes, too.
     IoMax,
+    /// Writes to a disk in a second, on v1.
+    WriteMax,
+    /// The part of a disk among siblings.
+    IoWeight,
+    /// Devices that may be used.
+    Devices,
 }
 
 /// What a proof may cost everybody else, at most.
@@ -46,7 +57,7 @@ pub struct Cost {
 
 impl Limit {
     /// In the order of a page.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::MemoryMax,
         Self::MemoryHigh,
         Self::SwapMax,
@@ -56,6 +67,9 @@ impl Limit {
         Self::CpuWeight,
         Self::CpusetCpus,
         Self::IoMax,
+        Self::WriteMax,
+        Self::IoWeight,
+        Self::Devices,
     ];
 
     /// The controller, by its v2 name.
@@ -67,7 +81,8 @@ impl Limit {
             Self::PidsMax => "pids",
             Self::CpuMax | Self::CpuWeight => "cpu",
             Self::CpusetCpus => "cpuset",
-            Self::IoMax => "io",
+            Self::IoMax | Self::WriteMax | Self::IoWeight => "io",
+            Self::Devices => "devices",
         }
     }
 
@@ -90,6 +105,12 @@ impl Limit {
             (Self::CpusetCpus, _) => "cpuset.cpus",
             (Self::IoMax, true) => "io.max",
             (Self::IoMax, false) => "blkio.throttle.read_bps_device",
+            (Self::WriteMax, true) => return None,
+            (Self::WriteMax, false) => "blkio.throttle.write_bps_device",
+            (Self::IoWeight, true) => "io.weight",
+            (Self::IoWeight, false) => "blkio.bfq.weight",
+            (Self::Devices, true) => DEVICE_PROGRAM,
+            (Self::Devices, false) => "devices.list",
         })
     }
 
@@ -106,11 +127,13 @@ impl Limit {
             Self::CpuMax => Cost { seconds: 3.0, cpu_seconds: 1.2, ..none },
             Self::CpuWeight => Cost { seconds: 4.0, cpu_seconds: 4.0, tasks: 4, ..none },
             Self::CpusetCpus => none,
-            Self::IoMax => Cost { seconds: 4.0, read_mib: 64, ..none },
+            Self::IoMax | Self::WriteMax => Cost { seconds: 4.0, read_mib: 64, ..none },
+            Self::IoWeight => Cost { seconds: 7.0, cpu_seconds: 7.0, ..none },
+            Self::Devices => none,
         }
     }
 
-    /// What a file says, in bytes, tasks or CPUs; `None` if it is no limit. For [`Limit::CpuWeight`] the weight, unless it is the default.
+    /// What a file says, in bytes, tasks or CPUs; `None` if it is no limit. Of weights the weight, unless it is the default.
     pub(crate) fn amount(
         self,
         root: &Root,
@@ -134,7 +157,8 @@ impl Limit {
                 number(&text).filter(|bytes| *bytes < 2_f64.powi(62))
             }
             Self::PidsMax => number(&text),
-            Self::CpusetCpus | Self::IoMax => None,
+            Self::IoWeight => number_of(&text).filter(|weight| *weight != 100.0),
+            Self::CpusetCpus | Self::IoMax | Self::WriteMax | Self::Devices => None,
         })
     }
 
@@ -146,8 +170,8 @@ impl Limit {
             }
             Self::PidsMax => format!("{amount} tasks"),
             Self::CpuMax => format!("{} CPUs", (amount * 1000.0).round() / 1000.0),
-            Self::CpuWeight => format!("{amount}"),
-            Self::CpusetCpus | Self::IoMax => String::new(),
+            Self::CpuWeight | Self::IoWeight => format!("{amount}"),
+            Self::CpusetCpus | Self::IoMax | Self::WriteMax | Self::Devices => String::new(),
         }
     }
 }

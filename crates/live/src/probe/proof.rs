@@ -2,10 +2,13 @@
 
 mod cpu;
 mod cpuset;
+mod devices;
 mod huge_pages;
 pub(crate) mod io;
+pub(crate) mod io_weight;
 mod memory;
 mod pids;
+mod weight;
 
 use std::path::Path;
 
@@ -95,7 +98,9 @@ pub(crate) fn prove(
         Limit::CpuMax => cpu::max(beside, amount),
         Limit::CpuWeight => cpu::weight(beside, group),
         Limit::CpusetCpus => cpuset::cpus(beside, group),
-        Limit::IoMax => io::max(beside, group),
+        Limit::IoMax | Limit::WriteMax => io::max(beside, group, limit),
+        Limit::IoWeight => io_weight::prove(beside, group),
+        Limit::Devices => devices::rules(beside, group),
     }
 }
 

@@ -9,7 +9,7 @@ use assay_sys::kernel::{Error, Root, signal};
 use jiff::Timestamp;
 
 use crate::probe::asked::{WishOf, Wishes};
-use crate::probe::beside::{Workshop, keyed};
+use crate::probe::beside::{Allowed, Workshop, keyed};
 use crate::probe::claim::{Claim, claim};
 use crate::probe::levels::room_beside;
 use crate::probe::limit::Limit;
@@ -30,6 +30,8 @@ pub struct Request {
     pub repeat: u32,
     /// What was asked for.
     pub wishes: Wishes,
+    /// What proofs may do.
+    pub allowed: Allowed,
     /// Directory of ledgers.
     pub state_dir: PathBuf,
     /// The run's id, `20261121T120000Z-4711`; the ledger and the groups are named after it.
@@ -58,6 +60,7 @@ impl Request {
             limits,
             repeat: 1,
             wishes: Wishes::default(),
+            allowed: Allowed::default(),
             state_dir,
             id: format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), std::process::id()),
             program,
@@ -94,6 +97,7 @@ pub fn run(
         id: &request.id,
         program: &request.program,
         patience,
+        may: &request.allowed,
     };
     let mut probing = Probing {
         request,
@@ -150,7 +154,8 @@ impl Probing<'_> {
         let Some(knob) = limit.file(place.is_v2) else { return };
         let (claim, proof) = match claim(root, limit, target, &place, &self.request.wishes) {
             Ok(None) => {
-                if target.outer.is_none() && limit != Limit::SwapMax {
+                let is_spoken_of = !matches!(limit, Limit::SwapMax | Limit::Devices);
+                if target.outer.is_none() && is_spoken_of {
                     self.unlimited.push(knob.to_owned());
                 }
                 return;

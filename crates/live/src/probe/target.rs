@@ -112,7 +112,10 @@ impl Target {
         layout: &CgroupLayout,
         limit: Limit,
     ) -> Result<Place, String> {
-        let (mount, is_v2) = mount_of(layout, limit.controller())?;
+        // On v2 devices have no controller, and every group may have programs that decide about them.
+        let of_program = layout.v2_mount.clone().filter(|_| limit == Limit::Devices);
+        let (mount, is_v2) = mount_of(layout, limit.controller())
+            .or_else(|why| of_program.map(|mount| (mount, true)).ok_or(why))?;
         let own = self.of_process.iter().find(|group| match is_v2 {
             true => group.controllers.is_empty(),
             false => group.controllers.iter().any(|name| name == v1_name(limit.controller())),

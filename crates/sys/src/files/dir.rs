@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, fchmod, fchown, fstat, fsync, mkdirat, mknodat, openat,
-    renameat, statat, unlinkat,
+    AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, fallocate, fchmod, fchown, fstat, fsync,
+    mkdirat, mknodat, openat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -233,6 +233,15 @@ impl Dir {
         let whole = self.path.join(name.as_ref());
         let (above, name) = self.above("create", name.as_ref())?;
         self.create_in(&above, name).map_err(|cause| Error::new("create", &whole, cause))
+    }
+
+    /// Creates a file without a name, of `size` bytes, open for reading and writing. It ends with its last descriptor.
+    pub fn unnamed(&self, size: u64) -> Result<File, Error> {
+        let failed = |cause| Error::new("write a file in", &self.path, cause);
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let fd = openat(&self.fd, ".", flags, Mode::RUSR | Mode::WUSR).map_err(failed)?;
+        fallocate(&fd, FallocateFlags::empty(), 0, size).map_err(failed)?;
+        Ok(File::from(fd))
     }
 
     pub(crate) fn create_in(&self, above: &OwnedFd, name: &OsStr) -> rustix::io::Result<File> {

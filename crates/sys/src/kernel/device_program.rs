@@ -8,5 +8,5 @@ mod attach;
 mod instructions;
 mod rule;
 
-pub use attach::attach;
+pub use attach::{Attached, attach, attach_too, attached};
 pub use rule::{DeviceRule, Verb};

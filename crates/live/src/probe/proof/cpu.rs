@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_conform::{Interval, Running, Window};
 use assay_sys::kernel::{Error, affinity};
 
-use super::Proof;
+use super::{Proof, weight};
 use crate::probe::beside::{Beside, COPY, TWIN};
 use crate::probe::limit::{cpus_file, cpus_of};
 
@@ -17,11 +17,6 @@ const LEAST: f64 = 0.05;
 const PERIOD: f64 = 100_000.0;
 /// The kernel hands out a quota in slices of 5 ms, which may be used in the next period (sched-bwc.rst).
 const SLACK: f64 = 0.15;
-/// Of a share, relative to itself.
-const MARGIN: f64 = 0.15;
-/// The parts of the copy where weights are 2 and 6, and 2 and 2.
-const DIVIDED: f64 = 0.25;
-const EQUAL: f64 = 0.5;
 
 /// A thread wants a whole CPU: the copy gets its quota, the twin more. Both have the lowest weight, so that they take what is idle.
 pub(super) fn max(beside: &Beside<'_>, amount: f64) -> Result<Proof, Error> {
@@ -88,7 +83,8 @@ pub(super) fn weight(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> 
         shares.push(beside.windows(6, 0.25, || probes.iter().map(Running::cpu_ns).collect())?);
     }
     let ops = beside.root.read_trimmed("/sys/kernel/sched_ext/root/ops").ok();
-    Ok(judge_weight(&shares[0], &shares[1], ops.as_deref()))
+    let scheduler = ops.map_or_else(String::new, |ops| format!(", where {ops} schedules"));
+    Ok(judge_weight(&shares[0], &shares[1], &scheduler))
 }
 
 /// A CPU on which copy and twin may run.
@@ -109,35 +105,13 @@ fn set_weight(beside: &Beside<'_>, group: usize, weight: u64) -> Result<(), Erro
     }
 }
 
-fn judge_weight(divided: &[Window], equal: &[Window], sched_ext: Option<&str>) -> Proof {
-    let share = |windows: &[Window]| {
-        let shares: Vec<f64> =
-            windows.iter().filter_map(|window| Some(window.shares()?[0])).collect();
-        Interval::of_mean(&shares)
-    };
-    let busy = divided.iter().chain(equal).map(Window::busy).sum::<f64>()
-        / (divided.len() + equal.len()) as f64;
-    let (divided, equal) = (share(divided), share(equal));
-    let within = |share: Interval, due: f64| {
-        share.low > due * (1.0 - MARGIN) && share.high < due * (1.0 + MARGIN)
-    };
-    let seen = format!("weights 2 and 6 on one CPU: share {divided}, {DIVIDED} by weight");
-    let twin = format!("weights 2 and 2: share {equal}, {EQUAL} by weight");
+fn judge_weight(divided: &[Window], equal: &[Window], scheduler: &str) -> Proof {
+    let windows = divided.iter().chain(equal);
+    let busy = windows.map(Window::busy).sum::<f64>() / (divided.len() + equal.len()) as f64;
     if busy < 0.05 {
-        return Proof::not_provable(format!("others left {:.0} % of the CPU", 100.0 * busy))
-            .with(seen)
-            .with(twin);
+        return Proof::not_provable(format!("others left {:.0} % of the CPU", 100.0 * busy));
     }
-    if within(divided, DIVIDED) && within(equal, EQUAL) {
-        return Proof::enforced(seen).with(twin);
-    }
-    if within(equal, EQUAL) && divided.low > DIVIDED * (1.0 + MARGIN) {
-        let why = sched_ext.map_or_else(String::new, |ops| format!(", where {ops} schedules"));
-        return Proof::not_enforced(format!("weights 2 and 6 do not divide a CPU 1:3{why}"))
-            .with(seen)
-            .with(twin);
-    }
-    Proof::not_provable("the shares vary too much").with(seen).with(twin)
+    weight::judge([divided, equal], 2, "one CPU", scheduler)
 }
 
 #[cfg(test)]
@@ -161,13 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn weights_need_both_ratios_and_some_of_the_cpu() {
+    fn weights_need_some_of_the_cpu() {
         let judge = |divided: [f64; 2], equal: [f64; 2]| {
-            judge_weight(&windows(&divided), &windows(&equal), None).verdict
+            judge_weight(&windows(&divided), &windows(&equal), "").verdict
         };
         assert_eq!(judge([0.25, 0.75], [0.5, 0.5]), Verdict::Enforced);
-        assert_eq!(judge([0.5, 0.5], [0.5, 0.5]), Verdict::NotEnforced);
-        assert_eq!(judge([0.3, 0.7], [0.4, 0.6]), Verdict::NotProvable);
         assert_eq!(judge([0.0025, 0.0075], [0.005, 0.005]), Verdict::NotProvable);
     }
 }

@@ -1,13 +1,18 @@
-//! Reads of a disk: no more in a second. Nothing is written, so caps of writes stay unproven.
+//! Reads of a disk, and writes to it: no more in a second. Something is written only into a file without a name, where somebody allows it.
 
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use assay_conform::{Interval, Running, Window};
 use assay_host::knob::{device_lines, field};
+use assay_sys::files::{self, Dir};
 use assay_sys::kernel::Error;
+use rustix::fs::{major, minor};
 
 use super::Proof;
 use crate::probe::beside::{Beside, COPY, TWIN};
+use crate::probe::limit::Limit;
 
 const MIB: f64 = 1_048_576.0;
 /// Of the cap, since tokens are handed out in slices of 100 ms (blk-throttle.c).
@@ -24,45 +29,55 @@ enum Kind {
     Bytes,
     /// Reads.
     Reads,
+    /// Bytes of writes.
+    WrittenBytes,
+    /// Writes.
+    Writes,
 }
 
 impl Kind {
-    const ALL: [Self; 2] = [Self::Bytes, Self::Reads];
+    const ALL: [Self; 4] = [Self::Bytes, Self::Reads, Self::WrittenBytes, Self::Writes];
 
     const fn key(self) -> &'static str {
         match self {
             Self::Bytes => "rbps",
             Self::Reads => "riops",
+            Self::WrittenBytes => "wbps",
+            Self::Writes => "wiops",
         }
+    }
+
+    const fn is_of_writes(self) -> bool {
+        matches!(self, Self::WrittenBytes | Self::Writes)
+    }
+
+    const fn is_of_bytes(self) -> bool {
+        matches!(self, Self::Bytes | Self::WrittenBytes)
     }
 
     /// The size of a request, and how many a copy may have in a second: several in each window, and soon over, since a process
     /// that waits for a disk does not end.
     const fn requests(self) -> (u64, f64) {
-        match self {
-            Self::Bytes => (65_536, 32.0),
-            Self::Reads => (4_096, 64.0),
-        }
+        if self.is_of_bytes() { (65_536, 32.0) } else { (4_096, 64.0) }
     }
 
     /// The value of the copy's cap.
     const fn cap(self) -> f64 {
         let (block, rate) = self.requests();
-        match self {
-            Self::Bytes => block as f64 * rate,
-            Self::Reads => rate,
-        }
+        if self.is_of_bytes() { block as f64 * rate } else { rate }
     }
 
     fn shown(self, rate: f64) -> String {
         match self {
             Self::Bytes => format!("{:.1} MiB/s", rate / MIB),
             Self::Reads => format!("{rate:.0} reads/s"),
+            Self::WrittenBytes => format!("{:.1} MiB/s written", rate / MIB),
+            Self::Writes => format!("{rate:.0} writes/s"),
         }
     }
 }
 
-/// A cap of reads of a disk, in a second.
+/// A cap of a disk, in a second.
 #[derive(Debug, Clone, PartialEq)]
 struct Cap {
     device: String,
@@ -76,10 +91,10 @@ pub(crate) fn is_capped(text: &str) -> bool {
 }
 
 /// What a level above a group has less than the group itself.
-pub(crate) fn tighter_above(own: &str, above: &str) -> Option<String> {
-    let above = caps(above);
+pub(crate) fn tighter_above(limit: Limit, own: &str, above: &str) -> Option<String> {
+    let above = caps(limit, above);
     let is_same = |one: &Cap, other: &Cap| one.device == other.device && one.kind == other.kind;
-    caps(own).iter().find_map(|own| {
+    caps(limit, own).iter().find_map(|own| {
         let tighter = above.iter().find(|above| is_same(own, above) && above.rate < own.rate)?;
         let [tighter, own_rate] = [tighter, own].map(|cap| cap.kind.shown(cap.rate));
         Some(format!("{tighter} of {}, less than its {own_rate}", own.device))
@@ -87,38 +102,72 @@ pub(crate) fn tighter_above(own: &str, above: &str) -> Option<String> {
 }
 
 /// Whether a copy would have to wait for its disk at a cap above it.
-pub(crate) fn is_too_slow(own: &str, above: &str) -> bool {
-    let own = caps(own);
+pub(crate) fn is_too_slow(limit: Limit, own: &str, above: &str) -> bool {
+    let own = caps(limit, own);
     let is_slow = |cap: &Cap| cap.rate < 2.0 * cap.kind.cap();
-    caps(above).iter().any(|cap| is_slow(cap) && own.iter().any(|own| own.device == cap.device))
+    let is_used = |cap: &Cap| own.iter().any(|own| own.device == cap.device);
+    caps(limit, above).iter().any(|cap| is_slow(cap) && is_used(cap))
 }
 
-pub(super) fn max(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
-    let file = if beside.is_v2() { "io.max" } else { "blkio.throttle.read_bps_device" };
-    let text = beside.root.read(group.join(file))?;
-    let all = caps(&text);
+/// Tries the caps of the first disk.
+pub(super) fn max(beside: &Beside<'_>, group: &Path, limit: Limit) -> Result<Proof, Error> {
+    let file = limit.file(beside.is_v2()).unwrap_or_default();
+    let all = caps(limit, &beside.root.read(group.join(file))?);
     let Some(first) = all.first() else {
-        return Ok(Proof::not_provable("a proof reads only, and no line caps reads"));
+        return Ok(Proof::not_provable("no line caps reads or writes"));
     };
-    let mut proofs = Vec::new();
+    let (mut proofs, mut left_out) = (Vec::new(), Vec::new());
     for cap in all.iter().filter(|cap| cap.device == first.device) {
-        proofs.push(try_cap(beside, file, cap)?);
+        match target(beside, cap)? {
+            Ok(target) => proofs.push(try_cap(beside, file, cap, &target)?),
+            Err(why) => left_out.push(format!("{} was not tried: {why}", cap.kind.key())),
+        }
     }
-    let proof = Proof::worst(proofs);
-    let has_writes = |(_, line): (&str, &str)| {
-        ["wbps", "wiops"].iter().any(|key| field(line, key).is_some_and(|value| value != "max"))
-    };
-    let has_writes = device_lines(&text).any(has_writes);
-    Ok(if has_writes { proof.with("caps of writes were not tried") } else { proof })
+    if proofs.is_empty() {
+        return Ok(Proof::not_provable(left_out.join("; ")));
+    }
+    Ok(left_out.into_iter().fold(Proof::worst(proofs), Proof::with))
 }
 
-fn try_cap(beside: &Beside<'_>, file: &str, cap: &Cap) -> Result<Proof, Error> {
+/// What a probe reads or writes, open as long as it does.
+#[derive(Debug)]
+struct Opened {
+    path: PathBuf,
+    /// A file without a name ends with its last descriptor.
+    _file: Option<File>,
+}
+
+/// The disk itself to be read; to be written, a file where somebody allows that.
+fn target(beside: &Beside<'_>, cap: &Cap) -> Result<Result<Opened, String>, Error> {
+    if !cap.kind.is_of_writes() {
+        return Ok(Ok(Opened { path: node(beside, &cap.device)?, _file: None }));
+    }
+    let Some(folder) = &beside.may.write_in else {
+        return Ok(Err("a proof writes only where --write-in allows it".to_owned()));
+    };
+    let failed = |error: files::Error| Error::unexpected("write in", folder, error.to_string());
+    let directory = Dir::open(folder).map_err(failed)?;
+    let number = directory.identity().map_err(failed)?.device;
+    let number = format!("{}:{}", major(number), minor(number));
+    // Caps are those of whole disks, and a file system may lie on a part of one.
+    let block = Path::new("/sys/dev/block");
+    let whole = beside.root.read_trimmed(block.join(&number).join("../dev"));
+    if ![Some(&number), whole.ok().as_ref()].contains(&Some(&cap.device)) {
+        return Ok(Err(format!("{} is on {number}, not on {}", folder.display(), cap.device)));
+    }
+    let file = directory.unnamed(SIZE).map_err(failed)?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    Ok(Ok(Opened { path: path.into(), _file: Some(file) }))
+}
+
+fn try_cap(beside: &Beside<'_>, file: &str, cap: &Cap, target: &Opened) -> Result<Proof, Error> {
     let (block, pace) = (cap.kind.requests().0, cap.kind.requests().1 * DEPTH as f64);
     let words = format!(
-        "io file={} size={SIZE} block={block} depth={DEPTH} pace={pace}",
-        node(beside, &cap.device)?.display()
+        "io file={} size={SIZE} block={block} depth={DEPTH} pace={pace} write={}",
+        target.path.display(),
+        u8::from(cap.kind.is_of_writes())
     );
-    let (rate, unit) = (cap.kind.cap(), if cap.kind == Kind::Bytes { block } else { 1 });
+    let (rate, unit) = (cap.kind.cap(), if cap.kind.is_of_bytes() { block } else { 1 });
     let free = rate_of(&mut beside.start(TWIN, &words)?, beside, unit, 2)?;
     match beside.is_v2() {
         true => {
@@ -134,12 +183,13 @@ fn try_cap(beside: &Beside<'_>, file: &str, cap: &Cap) -> Result<Proof, Error> {
     Ok(judge(&cap.device, cap.kind, &capped, &free))
 }
 
-/// Caps of reads: lines `8:0 rbps=1000 wbps=max` on v2, `8:0 1000` on v1.
-fn caps(text: &str) -> Vec<Cap> {
+/// Lines `8:0 rbps=1000 wbps=max` on v2, `8:0 1000` on v1.
+fn caps(limit: Limit, text: &str) -> Vec<Cap> {
+    let only = if limit == Limit::WriteMax { Kind::WrittenBytes } else { Kind::Bytes };
     let cap = |device: &str, values: &str, kind: Kind| {
         let rate = match values.contains('=') {
             true => field(values, kind.key())?,
-            false => Some(values).filter(|_| kind == Kind::Bytes)?,
+            false => Some(values).filter(|_| kind == only)?,
         };
         Some(Cap { device: device.to_owned(), kind, rate: rate.parse().ok()? })
     };
@@ -150,7 +200,7 @@ fn caps(text: &str) -> Vec<Cap> {
 }
 
 /// The device file of `MAJOR:MINOR`.
-fn node(beside: &Beside<'_>, device: &str) -> Result<PathBuf, Error> {
+pub(super) fn node(beside: &Beside<'_>, device: &str) -> Result<PathBuf, Error> {
     let file = Path::new("/sys/dev/block").join(device).join("uevent");
     let text = beside.root.read(&file)?;
     let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="));
@@ -205,25 +255,28 @@ mod tests {
     use crate::probe::Verdict;
 
     #[test]
-    fn caps_of_reads_are_found_on_both_versions() {
+    fn caps_are_found_on_both_versions() {
         let cap = |device: &str, kind, rate| Cap { device: device.to_owned(), kind, rate };
+        let of = |text: &str| caps(Limit::IoMax, text);
         assert_eq!(
-            caps("8:0 rbps=1000 wbps=max riops=7 wiops=max\n"),
+            of("8:0 rbps=1000 wbps=max riops=7 wiops=max\n"),
             [cap("8:0", Kind::Bytes, 1000.0), cap("8:0", Kind::Reads, 7.0)]
         );
-        assert_eq!(caps("8:0 rbps=max wbps=1000 riops=max wiops=max\n"), []);
-        assert_eq!(caps("8:16 4096\n"), [cap("8:16", Kind::Bytes, 4096.0)]);
+        assert_eq!(of("8:0 rbps=max wbps=9\n"), [cap("8:0", Kind::WrittenBytes, 9.0)]);
+        assert_eq!(of("8:16 4096\n"), [cap("8:16", Kind::Bytes, 4096.0)]);
+        let of = caps(Limit::WriteMax, "8:16 4096\n");
+        assert_eq!(of, [cap("8:16", Kind::WrittenBytes, 4096.0)]);
     }
 
     #[test]
     fn a_level_above_counts_for_the_same_disk_and_kind_only() {
         let above = "8:0 rbps=1000 wbps=max riops=max wiops=max\n";
-        let of = |own: &str| tighter_above(own, above).is_some();
+        let of = |own: &str| tighter_above(Limit::IoMax, own, above).is_some();
         assert!(of("8:0 rbps=2000 riops=max"));
         assert!(!of("8:0 rbps=500") && !of("8:0 riops=9") && !of("8:16 rbps=2000"));
-        let is_slow = |own: &str| is_too_slow(own, above);
+        let is_slow = |own: &str| is_too_slow(Limit::IoMax, own, above);
         assert!(is_slow("8:0 riops=9") && !is_slow("8:16 rbps=500"));
-        assert!(!is_too_slow("8:0 rbps=500", "8:0 rbps=9000000 riops=max"));
+        assert!(!is_too_slow(Limit::IoMax, "8:0 rbps=500", "8:0 rbps=9000000 riops=max"));
     }
 
     #[test]

@@ -30,6 +30,19 @@ pub(super) const WRITE: u32 = 4;
 const BLOCK: u32 = 1;
 const CHAR: u32 = 2;
 
+impl DeviceRule {
+    /// Whether it is about reading this device.
+    #[must_use]
+    pub fn is_about_reading(&self, is_block: bool, (major, minor): (u32, u32)) -> bool {
+        let kind = if is_block { BLOCK } else { CHAR };
+        let is = |rule: Option<u32>, number: u32| rule.is_none_or(|rule| rule == number);
+        is(self.kind, kind)
+            && is(self.major, major)
+            && is(self.minor, minor)
+            && self.access & READ != 0
+    }
+}
+
 impl FromStr for DeviceRule {
     type Err = String;
 
@@ -114,6 +127,13 @@ mod tests {
         for text in ["a", "c 1:3 rwm", "b 8:* r", "c *:* m", "c 136:1048575 rw"] {
             assert_eq!(text.parse::<DeviceRule>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_rule_is_about_the_devices_that_it_names() {
+        let is = |text: &str| text.parse::<DeviceRule>().unwrap().is_about_reading(false, (1, 11));
+        assert!(["a", "c 1:11 r", "c *:11 rw", "c 1:* rwm"].into_iter().all(is));
+        assert!(!["b 1:11 r", "c 1:3 r", "c 1:11 wm"].into_iter().any(is));
     }
 
     #[test]

@@ -1,0 +1,119 @@
+//! Devices: those that the group may not use are refused to a copy with the same rules, and not to its twin.
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use assay_sys::kernel::Error;
+use assay_sys::kernel::device_program::{DeviceRule, attach_too, attached};
+use rustix::fs::{major, minor};
+use rustix::io::Errno;
+
+use super::Proof;
+use crate::probe::beside::{Beside, COPY, TWIN};
+
+/// Nothing happens to any of them when it is opened for reading.
+const TRIED: [&str; 14] = [
+    "/dev/kmsg",
+    "/dev/mem",
+    "/dev/fuse",
+    "/dev/loop-control",
+    "/dev/net/tun",
+    "/dev/kvm",
+    "/dev/loop0",
+    "/dev/sda",
+    "/dev/vda",
+    "/dev/nvme0n1",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/urandom",
+];
+
+/// A device that is tried.
+#[derive(Debug, Clone, Copy)]
+struct Tried {
+    path: &'static str,
+    /// Whether the rules of the group allow to read it; on v2 a program decides, which nobody can read.
+    is_allowed: Option<bool>,
+    copy: Option<Errno>,
+    twin: Option<Errno>,
+}
+
+pub(super) fn rules(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
+    let rules: Option<Vec<DeviceRule>> = match beside.is_v2() {
+        true => {
+            let programs = attached(beside.root, group)?;
+            attach_too(beside.root, &beside.groups[COPY], &programs)?;
+            None
+        }
+        false => {
+            let text = beside.root.read(group.join("devices.list"))?;
+            beside.write(COPY, "devices.deny", "a")?;
+            text.lines().try_for_each(|line| beside.write(COPY, "devices.allow", line))?;
+            Some(text.lines().filter_map(|line| line.parse::<DeviceRule>().ok()).collect())
+        }
+    };
+    let mut probes = [beside.start(COPY, "device")?, beside.start(TWIN, "device")?];
+    let mut tried = Vec::new();
+    for path in TRIED {
+        let Some(is_allowed) = is_allowed(path, rules.as_deref()) else { continue };
+        let [copy, twin] = probes.each_mut().map(|probe| {
+            probe.send(&format!("open r {path}"));
+            probe.refusal()
+        });
+        tried.push(Tried { path, is_allowed, copy: copy?, twin: twin? });
+    }
+    Ok(judge(&tried))
+}
+
+/// `None` if there is no such device.
+fn is_allowed(path: &str, rules: Option<&[DeviceRule]>) -> Option<Option<bool>> {
+    let device = std::fs::metadata(path).ok()?;
+    let number = (major(device.rdev()), minor(device.rdev()));
+    let is_block = device.file_type().is_block_device();
+    let is_about = |rule: &DeviceRule| rule.is_about_reading(is_block, number);
+    Some(rules.map(|rules| rules.iter().any(is_about)))
+}
+
+fn judge(tried: &[Tried]) -> Proof {
+    // What the twin may not open either is refused further up, or by something else.
+    let free: Vec<&Tried> = tried.iter().filter(|one| one.twin.is_none()).collect();
+    let names = |of: &dyn Fn(&&&Tried) -> bool| -> Vec<&str> {
+        free.iter().filter(of).map(|one| one.path).collect()
+    };
+    let opened = names(&|one| one.is_allowed == Some(false) && one.copy != Some(Errno::PERM));
+    let refused = names(&|one| one.copy == Some(Errno::PERM));
+    let denied = names(&|one| one.is_allowed == Some(true) && one.copy.is_some());
+    if !opened.is_empty() {
+        return Proof::not_enforced(format!("a copy with its rules opened {}", opened.join(", ")));
+    }
+    if !denied.is_empty() {
+        return Proof::not_provable(format!("a copy was refused {}", denied.join(", ")));
+    }
+    if refused.is_empty() {
+        return Proof::not_provable(format!("it refuses none of {} devices", free.len()));
+    }
+    Proof::enforced(format!("copy: {} refused", refused.join(", ")))
+        .with("twin without its rules: opened")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::Verdict;
+
+    #[test]
+    fn a_refusal_counts_if_the_twin_has_none() {
+        let verdict = |is_allowed, copy, twin| {
+            let null = Tried { path: "/dev/null", is_allowed: Some(true), copy: None, twin: None };
+            judge(&[null, Tried { path: "/dev/kmsg", is_allowed, copy, twin }]).verdict
+        };
+        let (no, perm) = (Some(false), Some(Errno::PERM));
+        assert_eq!(verdict(no, perm, None), Verdict::Enforced);
+        assert_eq!(verdict(None, perm, None), Verdict::Enforced, "a program");
+        assert_eq!(verdict(no, None, None), Verdict::NotEnforced);
+        assert_eq!(verdict(no, perm, perm), Verdict::NotProvable, "refused further up, too");
+        assert_eq!(verdict(None, None, None), Verdict::NotProvable);
+        assert_eq!(verdict(Some(true), perm, None), Verdict::NotProvable);
+    }
+}

@@ -1,0 +1,155 @@
+//! The part of a disk: only a scheduler that knows weights divides it, or iocost.
+
+use std::path::Path;
+
+use assay_conform::Window;
+use assay_host::knob::{device_lines, field};
+use assay_sys::kernel::{Error, Root};
+
+use super::{Proof, io, weight};
+use crate::probe::beside::{Beside, COPY, TWIN};
+
+/// So that a group beside them with the usual weight of 100 loses less than a third of the disk, and BFQ leaves each more than
+/// one of few requests: it has its weight's part of them (docs/findings/bfq-cap.md).
+const LOW: u64 = 10;
+
+/// Of a disk, the scheduler in use.
+const BFQ: &str = "bfq";
+
+/// Why the weight of a group has no effect: on the disk that it uses most, by bytes, nothing divides by weight. An error is a reason
+/// why that is unknown.
+pub(crate) fn lost(
+    root: &Root,
+    mount: &Path,
+    group: &Path,
+    is_v2: bool,
+) -> Result<Option<String>, String> {
+    let (disk, scheduler) = most_used(root, group, is_v2).ok_or(NOT_USED)?;
+    let qos = root.read(mount.join("io.cost.qos")).unwrap_or_default();
+    let is_on = |line: &str| field(line, "enable") == Some("1");
+    let is_under_iocost = device_lines(&qos).any(|(device, line)| device == disk && is_on(line));
+    if scheduler != BFQ {
+        return Ok((!is_under_iocost).then(|| {
+            format!("nothing divides disk {disk} by weight: its scheduler is {scheduler}, and iocost is off")
+        }));
+    }
+    let file = file_of_bfq(root, group, is_v2);
+    let read = |file: &str| root.read_trimmed(group.join(file)).ok();
+    let own = file.filter(|file| *file == "io.bfq.weight").and_then(read);
+    let own = own.and_then(|text| number_of(&text));
+    let is_lost = own == Some(100.0);
+    Ok(is_lost.then(|| format!("bfq divides disk {disk}, and reads io.bfq.weight, which is 100")))
+}
+
+const NOT_USED: &str = "the group has used no disk so far";
+
+/// `default 100`, or `100` on v1.
+pub(crate) fn number_of(text: &str) -> Option<f64> {
+    text.lines().next()?.trim_start_matches("default ").trim().parse().ok()
+}
+
+/// Two readers with one request each, which BFQ serves in turns.
+pub(super) fn prove(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
+    if !beside.may.saturate_disks {
+        return Ok(Proof::not_provable(
+            "a proof reads as fast as the disk can, which --saturate-disks allows",
+        ));
+    }
+    let Some((disk, scheduler)) = most_used(beside.root, group, beside.is_v2()) else {
+        return Ok(Proof::not_provable(NOT_USED));
+    };
+    if scheduler != BFQ {
+        return Ok(Proof::not_provable(
+            "iocost divides a disk only while it is busy by iocost's own model, which no proof can tell",
+        ));
+    }
+    let Some(file) = file_of_bfq(beside.root, &beside.groups[COPY], beside.is_v2()) else {
+        return Ok(Proof::not_provable("this kernel has no file for weights of bfq"));
+    };
+    let node = io::node(beside, &disk)?;
+    let words = format!("io file={} size={} block=4096", node.display(), 1_u64 << 30);
+    let mut probes = [beside.start(COPY, &words)?, beside.start(TWIN, &words)?];
+    probes.iter_mut().try_for_each(|probe| probe.ask("go").map(drop))?;
+    let mut phase = |twin: u64| -> Result<Vec<Window>, Error> {
+        beside.write(COPY, file, &LOW.to_string())?;
+        beside.write(TWIN, file, &twin.to_string())?;
+        beside.pause(0.5)?;
+        beside.windows(4, 0.6, || {
+            let counts = probes.iter_mut().map(|probe| {
+                probe.send("count");
+                probe.value("count ")
+            });
+            counts.collect()
+        })
+    };
+    let (divided, equal) = (phase(3 * LOW)?, phase(LOW)?);
+    let reads: f64 = divided.iter().chain(&equal).flat_map(|window| &window.grew).sum();
+    if reads < 200.0 {
+        return Ok(Proof::not_provable(format!("others left the probes {reads} reads")));
+    }
+    Ok(weight::judge([&divided, &equal], LOW, &format!("disk {disk}"), ""))
+}
+
+/// The file that bfq reads; `io.weight` is iocost's where both are built in.
+fn file_of_bfq(root: &Root, group: &Path, is_v2: bool) -> Option<&'static str> {
+    let file = if is_v2 { "io.bfq.weight" } else { "blkio.bfq.weight" };
+    root.exists(group.join(file)).then_some(file)
+}
+
+/// The disk with a queue of its own from or to which the group has moved most bytes, and its scheduler.
+fn most_used(root: &Root, group: &Path, is_v2: bool) -> Option<(String, String)> {
+    let file = if is_v2 { "io.stat" } else { "blkio.throttle.io_service_bytes" };
+    let text = root.read(group.join(file)).ok()?;
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    let bytes = |line: &str| match is_v2 {
+        true => number(field(line, "rbytes")) + number(field(line, "wbytes")),
+        false => number(line.strip_prefix("Total ")),
+    };
+    let mut used: Vec<(u64, &str)> =
+        device_lines(&text).map(|(disk, line)| (bytes(line), disk)).collect();
+    used.sort_unstable();
+    used.into_iter().rev().filter(|(bytes, _)| *bytes > 0).find_map(|(_, disk)| {
+        let queue = Path::new("/sys/dev/block").join(disk).join("queue/scheduler");
+        let text = root.read_trimmed(queue).ok()?;
+        Some((disk.to_owned(), text.split(['[', ']']).nth(1)?.to_owned()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a group that used two disks is told, with the scheduler of the one that it used most.
+    fn told(scheduler: &str, files: &[(&str, &str)]) -> Result<Option<String>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = folder.path().join("sys/dev/block/8:16/queue");
+        for folder in [queue.clone(), folder.path().join("cg/a")] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::fs::write(queue.join("scheduler"), scheduler).unwrap();
+        for (file, text) in files {
+            std::fs::write(folder.path().join("cg").join(file), text).unwrap();
+        }
+        lost(&Root::at(folder.path()), Path::new("/cg"), Path::new("/cg/a"), true)
+    }
+
+    #[test]
+    fn a_weight_without_anything_that_divides_is_lost() {
+        let used = ("a/io.stat", "8:0 rbytes=1 wbytes=0\n8:16 rbytes=5 wbytes=5\n");
+        let none = "[none] mq-deadline bfq\n";
+        let says = told(none, &[used]).unwrap().unwrap();
+        assert!(says.starts_with("nothing divides disk 8:16 by weight: its scheduler is none"));
+        let qos = ("io.cost.qos", "8:16 enable=1 ctrl=auto\n");
+        assert_eq!(told(none, &[used, qos]), Ok(None));
+        let bfq = "none [bfq]\n";
+        assert_eq!(told(bfq, &[used]), Ok(None));
+        assert_eq!(told(bfq, &[used, ("a/io.bfq.weight", "default 300\n")]), Ok(None));
+        let default = ("a/io.bfq.weight", "default 100\n");
+        assert!(told(bfq, &[used, default]).unwrap().unwrap().contains("reads io.bfq.weight"));
+        assert_eq!(told(none, &[]), Err(NOT_USED.to_owned()));
+        assert_eq!(
+            told(none, &[("a/io.stat", "8:0 rbytes=1 wbytes=0\n")]),
+            Err(NOT_USED.to_owned())
+        );
+    }
+}
