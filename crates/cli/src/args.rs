@@ -1,5 +1,7 @@
 //! The command line.
 
+use std::sync::LazyLock;
+
 use clap::{Parser, Subcommand};
 
 use crate::command;
@@ -14,6 +16,7 @@ use crate::output::OutputArguments;
 #[command(
     name = "assay",
     version,
+    long_version = BUILD.as_str(),
     arg_required_else_help = true,
     after_help = EXIT_CODES,
     max_term_width = 80
@@ -24,6 +27,18 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }
+
+/// Which build this is; `make` and the scripts of a release name its commit.
+static BUILD: LazyLock<String> = LazyLock::new(|| {
+    let commit = option_env!("ASSAY_COMMIT").filter(|commit| !commit.is_empty());
+    let linked = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
+    format!(
+        "{} (commit {}, {}, {linked})",
+        env!("CARGO_PKG_VERSION"),
+        commit.unwrap_or("not recorded"),
+        std::env::consts::ARCH
+    )
+});
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 every promise kept, 1 a promise broken, 2 wrong usage or study,

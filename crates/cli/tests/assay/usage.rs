@@ -101,3 +101,17 @@ fn help_is_printed_to_stdout() {
     let help = bench.assay(["--help"]).stdout;
     assert!(help.contains("Exit codes: 0 every promise kept"), "{help}");
 }
+
+#[test]
+fn the_version_names_its_commit_and_how_it_is_linked() {
+    let bench = Bench::aside();
+    assert_eq!(bench.assay(["-V"]).stdout, concat!("assay ", env!("CARGO_PKG_VERSION"), "\n"));
+    let commit = option_env!("ASSAY_COMMIT").filter(|commit| !commit.is_empty());
+    let version = bench.assay(["--version"]).stdout;
+    let built = format!(
+        concat!("assay ", env!("CARGO_PKG_VERSION"), " (commit {}, {}, "),
+        commit.unwrap_or("not recorded"),
+        std::env::consts::ARCH
+    );
+    assert!(version.starts_with(&built) && version.ends_with("ic)\n"), "{version}");
+}
