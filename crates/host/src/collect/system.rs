@@ -70,7 +70,19 @@ pub(super) fn virtual_machine(root: &Root) -> Option<String> {
         .find(|(name, _)| clocks.contains(name))
         .or_else(|| by_vendor.iter().find(|(name, _)| vendor.contains(name)))
         .map(|(_, hypervisor)| (*hypervisor).to_owned())
+        .or_else(|| by_device_tree(root))
         .or_else(|| info.hypervisor.then(|| "unknown hypervisor".to_owned()))
+}
+
+/// Guests of arm64 without firmware have neither DMI nor a CPU flag, but a device tree that hypervisors share
+/// (`create_fdt` in QEMU's hw/arm/virt.c, which alone adds `fw-cfg`).
+fn by_device_tree(root: &Root) -> Option<String> {
+    const TREE: &str = "/proc/device-tree";
+    let machine = root.read(format!("{TREE}/compatible")).ok()?;
+    let is_qemu = |name: &String| name.starts_with("fw-cfg@");
+    let found = root.list(TREE).unwrap_or_default().iter().any(is_qemu);
+    let hypervisor = if found { "QEMU" } else { "unknown hypervisor" };
+    machine.contains("linux,dummy-virt").then(|| hypervisor.to_owned())
 }
 
 /// The file exists when the kernel has PSI built in; while PSI is off (`psi=0`) every read fails with

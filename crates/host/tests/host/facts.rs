@@ -106,6 +106,16 @@ fn two_nodes_with_smt_and_shared_caches_are_read() {
 }
 
 #[test]
+fn a_guest_of_arm64_without_firmware_is_known_by_its_device_tree() {
+    let board = ("proc/device-tree/compatible", "linux,dummy-virt\0");
+    let hypervisor = |files: &[_]| gather(files).virtual_machine;
+    assert_eq!(hypervisor(&[board]).as_deref(), Some("unknown hypervisor"));
+    let qemu = ("proc/device-tree/fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio\0");
+    assert_eq!(hypervisor(&[board, qemu]).as_deref(), Some("QEMU"));
+    assert_eq!(hypervisor(&[("proc/device-tree/compatible", "raspberrypi,5-model-b\0")]), None);
+}
+
+#[test]
 fn a_disk_is_listed_with_its_users_and_partitions() {
     let facts = gather(&[
         ("proc/self/mountinfo", "27 1 8:1 / /data rw - ext4 /dev/sda1 rw\n"),

@@ -3,7 +3,7 @@
 /// The processor's description.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CpuInfo {
-    /// `model name` on x86, `cpu` on POWER, `Processor` on old ARM; `None` if absent.
+    /// `model name` on x86, `cpu` on POWER, `Processor` on old ARM, numbers on arm64; `None` if absent.
     pub model: Option<String>,
     /// Whether the flag `hypervisor` is set: this is a virtual machine (x86 only).
     pub hypervisor: bool,
@@ -20,7 +20,11 @@ pub fn parse(text: &str) -> CpuInfo {
             .into_iter()
             .find_map(named)
             .filter(|model| !model.is_empty())
-            .map(str::to_owned),
+            .map(str::to_owned)
+            .or_else(|| {
+                let (maker, part) = (named("CPU implementer")?, named("CPU part")?);
+                Some(format!("implementer {maker}, part {part}"))
+            }),
         hypervisor: named("flags")
             .is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")),
     }
@@ -38,5 +42,8 @@ mod tests {
         assert_eq!(info.model.as_deref(), Some("AMD EPYC"));
         assert!(info.hypervisor);
         assert_eq!(parse("processor : 0\nBogoMIPS : 100\n"), CpuInfo::default());
+        let arm =
+            "processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\n";
+        assert_eq!(parse(arm).model.as_deref(), Some("implementer 0x41, part 0xd0c"));
     }
 }
