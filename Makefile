@@ -64,16 +64,17 @@ package:
 	@scripts/setup package
 	@scripts/package --formats "deb rpm" | while read -r package; do $(AS_ROOT) scripts/package-check "$$package" || exit; done
 
-# target/release-VERSION: packages, an archive, the bill of materials, checksums.
+# target/release-VERSION: static programs of two architectures, images, packages, the bill of materials, checksums.
 release:
 	@scripts/setup package
 	@scripts/release
 
-# target/package/assay.tar: a container image from Debian's packages, and a run of it.
+# target/package/assay.tar: a container image of the static program, and a run of it.
 image:
 	@scripts/setup image
-	@package=$$(scripts/package) && $(AS_ROOT) scripts/image "$$package" target/package/assay.tar && \
-		$(AS_ROOT) scripts/image-check target/package/assay.tar
+	@scripts/shipped target/package/binaries
+	@scripts/image target/package/binaries/assay target/package/assay.tar
+	@$(AS_ROOT) scripts/image-check target/package/assay.tar
 
 # The docs as one book, if mdbook is installed; they can be read without it.
 book:
@@ -84,7 +85,7 @@ book:
 
 build:
 	@scripts/setup build
-	cargo build --release -p assay-cli
+	ASSAY_COMMIT=$$(scripts/commit) cargo build --release -p assay-cli
 	cargo build --release --manifest-path loadgen/Cargo.toml -p assay-load
 
 install: build

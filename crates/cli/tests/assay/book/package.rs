@@ -1,5 +1,6 @@
 //! The package: built from the test binaries, installed in a clean root, run there, removed.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -49,6 +50,13 @@ fn the_package_installs_runs_and_is_removed_completely() {
         Ok(package) => package,
         Err(why) => return skip(test, &why),
     };
+    let again = tempfile::tempdir().unwrap();
+    let same = self::package(again.path()).unwrap();
+    assert_eq!(
+        fs::read(&package).unwrap(),
+        fs::read(same).unwrap(),
+        "the same files give another package"
+    );
     let listed = Command::new("dpkg-deb").args(["--contents", &package]).output().unwrap();
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     for file in [
@@ -76,8 +84,8 @@ fn the_package_installs_runs_and_is_removed_completely() {
 
 #[test]
 fn every_generator_is_on_the_page_of_assay_load() {
-    let page = std::fs::read_to_string(root().join("packaging/assay-load.1")).unwrap();
-    let registry = std::fs::read_to_string(root().join("docs/load/README.md")).unwrap();
+    let page = fs::read_to_string(root().join("packaging/assay-load.1")).unwrap();
+    let registry = fs::read_to_string(root().join("docs/load/README.md")).unwrap();
     let rows = registry.lines().filter(|line| line.starts_with("| ["));
     let mut checked = 0;
     for name in rows.filter_map(|line| line.split(['[', ']']).nth(1)) {
