@@ -134,3 +134,45 @@ fn the_action_audits_with_the_real_program() {
     assert!(code == Some(0) && summary.contains("groups"), "{output}\n{summary}");
     assert!(bench.path("results").join("audit.json").is_file());
 }
+
+#[test]
+fn the_action_fetches_the_program_of_its_release_and_starts_no_other() {
+    let bench = Bench::aside();
+    if !rustix::process::geteuid().is_root() {
+        return assay_test_support::skip(
+            "a program fetched by action.yml",
+            "it calls sudo for others than root",
+        );
+    }
+    let name = format!("assay-{}", std::env::consts::ARCH);
+    let release = bench.path("release/v0.1.0");
+    fs::create_dir_all(&release).unwrap();
+    let program = "#!/bin/sh\necho \"$0 $*\" >> calls\necho '{}'\n";
+    fs::write(release.join(&name), program).unwrap();
+    let summed = Command::new("sha256sum").arg(&name).current_dir(&release).output().unwrap();
+    let sums = String::from_utf8(summed.stdout).unwrap();
+    fs::write(release.join("SHA256SUMS"), &sums).unwrap();
+    let releases = format!("file://{}", bench.path("release").display());
+    let uses = [
+        ("ASSAY_RUN", "audit"),
+        ("ASSAY_RELEASES", releases.as_str()),
+        ("ASSAY_VERSION", "v0.1.0"),
+    ];
+    let (code, output, _) = action(&bench, &uses);
+    assert_eq!(code, Some(0), "{output}");
+    let calls = || fs::read_to_string(bench.path("calls")).unwrap_or_default();
+    assert!(calls().contains(&format!("{name} audit")), "{}", calls());
+
+    let elsewhere = format!("{releases}/v0.1.0");
+    let pinned = [("ASSAY_RUN", "audit"), ("ASSAY_BASE_URL", elsewhere.as_str())];
+    let sum = sums.split(' ').next().unwrap();
+    assert_eq!(action(&bench, &[&pinned[..], &[("ASSAY_SHA256", sum)]].concat()).0, Some(0));
+    fs::remove_file(bench.path("calls")).unwrap();
+    let other = "0".repeat(64);
+    assert_eq!(action(&bench, &[&pinned[..], &[("ASSAY_SHA256", &other)]].concat()).0, Some(2));
+    fs::write(release.join(&name), format!("{program}# another\n")).unwrap();
+    assert_eq!(action(&bench, &uses).0, Some(2));
+    fs::write(release.join("SHA256SUMS"), "").unwrap();
+    assert_eq!(action(&bench, &uses).0, Some(2));
+    assert_eq!(calls(), "");
+}
