@@ -1,8 +1,13 @@
 """The files for other tools: the action, manifests, the role, the bill of materials."""
 
+import gzip
+import hashlib
+import io
 import json
 import re
 import subprocess
+import tarfile
+import tempfile
 import tomllib
 import unittest
 from pathlib import Path
@@ -20,6 +25,10 @@ except ImportError:
 
 def documents(path: str) -> list[Any]:
     return list(YAML(typ="safe").load_all((TREE / path).read_text()))
+
+
+def digest(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 class Action(unittest.TestCase):
@@ -50,12 +59,12 @@ class Action(unittest.TestCase):
         for name in action["inputs"]:
             self.assertIn(f"| `{name}` |", page)
 
-    def test_the_projects_own_job_starts_what_exists(self) -> None:
-        [job] = documents(".github/workflows/ci.yml")
-        steps = [step for one in job["jobs"].values() for step in one["steps"]]
+    def test_the_projects_own_jobs_start_what_exists(self) -> None:
+        jobs = [*documents(".github/workflows/ci.yml"), *documents(".github/workflows/release.yml")]
+        steps = [step for job in jobs for one in job["jobs"].values() for step in one["steps"]]
         targets = re.findall(r"\bmake ([a-z-]+)", " ".join(step.get("run", "") for step in steps))
         makefile = (TREE / "Makefile").read_text()
-        self.assertEqual(sorted(targets), ["check", "test"])
+        self.assertEqual(sorted(targets), ["check", "release", "test"])
         for target in targets:
             self.assertRegex(makefile, rf"(?m)^{target}:")
 
@@ -94,16 +103,18 @@ class Cluster(unittest.TestCase):
         self.assertEqual(daemons["metadata"]["namespace"], namespace["metadata"]["name"])
         template = daemons["spec"]["template"]
         self.assertEqual(daemons["spec"]["selector"]["matchLabels"], template["metadata"]["labels"])
-        [container] = template["spec"]["containers"]
         volumes = {volume["name"] for volume in template["spec"]["volumes"]}
-        for mount in container["volumeMounts"]:
-            self.assertIn(mount["name"], volumes)
-            self.assertTrue(mount["readOnly"])
-        context = container["securityContext"]
-        self.assertTrue(context["readOnlyRootFilesystem"])
-        self.assertFalse(context["allowPrivilegeEscalation"])
-        self.assertEqual(context["capabilities"]["drop"], ["ALL"])
-        self.assertNotIn("privileged", context)
+        containers = template["spec"]["initContainers"] + template["spec"]["containers"]
+        self.assertEqual([one["name"] for one in containers], ["audit", "watch"])
+        for container in containers:
+            for mount in container["volumeMounts"]:
+                self.assertIn(mount["name"], volumes)
+                self.assertTrue(mount["readOnly"])
+            context = container["securityContext"]
+            self.assertTrue(context["readOnlyRootFilesystem"])
+            self.assertFalse(context["allowPrivilegeEscalation"])
+            self.assertEqual(context["capabilities"]["drop"], ["ALL"])
+            self.assertNotIn("privileged", context)
 
     def test_manifests_follow_the_schemas_of_kubernetes(self) -> None:
         try:
@@ -127,6 +138,51 @@ class Cluster(unittest.TestCase):
         unit = (TREE / "packaging/systemd/assay-audit.service").read_text()
         self.assertIn("ExecStart=/usr/bin/assay audit", unit)
         self.assertIn("usr/bin/assay", (TREE / "scripts/package").read_text())
+
+
+class Posts(unittest.TestCase):
+    def test_each_is_short_and_has_a_picture(self) -> None:
+        pages = sorted((TREE / "packaging/posts").glob("*.html"))
+        self.assertEqual(len(pages), 3)
+        for page in pages:
+            text = page.read_text()
+            shown = re.sub(r"<style>.*?</style>|<title>.*?</title>|<[^>]+>", " ", text, flags=re.S)
+            self.assertLessEqual(len(shown.split()), 400, page.name)
+            self.assertIn("<svg", text)
+            self.assertNotIn("http", text)
+
+
+class Image(unittest.TestCase):
+    def test_its_parts_are_what_they_name_and_the_same_twice(self) -> None:
+        program = Path("/bin/busybox")
+        if not program.is_file():
+            self.skipTest("no static program to put in: Debian's package is busybox-static")
+        with tempfile.TemporaryDirectory() as place:
+            images = []
+            for name in ("one", "two"):
+                image = Path(place) / name
+                words = [TREE / "scripts/image", program, image, "localhost/test:1"]
+                said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+                self.assertEqual(said, "localhost/test:1\n")
+                images.append(image.read_bytes())
+        self.assertTrue(images[0] == images[1], "the same program gives another image")
+        with tarfile.open(fileobj=io.BytesIO(images[0])) as image:
+            files = {one.name: image.extractfile(one).read() for one in image if one.isfile()}
+
+        def part(of: dict[str, Any]) -> bytes:
+            data = files["./blobs/" + of["digest"].replace(":", "/")]
+            self.assertEqual((of["digest"], of["size"]), (digest(data), len(data)))
+            return data
+
+        [index] = json.loads(files["./index.json"])["manifests"]
+        manifest = json.loads(part(index))
+        config = json.loads(part(manifest["config"]))
+        [layer] = manifest["layers"]
+        contents = gzip.decompress(part(layer))
+        self.assertEqual(config["rootfs"]["diff_ids"], [digest(contents)])
+        with tarfile.open(fileobj=io.BytesIO(contents)) as root:
+            inside = {one.name: one.mode for one in root if one.isfile()}
+        self.assertEqual(inside, {"." + config["config"]["Entrypoint"][0]: 0o755})
 
 
 class BillOfMaterials(unittest.TestCase):
