@@ -68,6 +68,11 @@ fn kills_of_the_studies_cpu_weight_and_cpu_quota_leave_no_trace() {
 }
 
 #[test]
+fn kills_of_runs_that_record_waits_and_of_probes_leave_no_trace() {
+    kill(&[(Work::Evidence, 5), (Work::Probe, 5)]);
+}
+
+#[test]
 fn kills_of_commands_under_limits_leave_no_trace() {
     kill(&[(Work::Exec, 8)]);
 }
@@ -159,7 +164,7 @@ impl Kills {
     }
 
     fn start(&self) -> Running {
-        let command = self.work.command(&self.bench, &self.data, &self.out);
+        let command = self.work.command(&self.bench, &self.theirs.path, &self.data, &self.out);
         Running::start(command, self.bench.folder(), self.out.clone())
     }
 

@@ -9,6 +9,8 @@ use assay_sys::kernel::Root;
 
 /// The groups and their process, which end with the test.
 pub(super) struct Theirs {
+    /// Their path in each hierarchy.
+    pub(super) path: String,
     groups: Vec<PathBuf>,
     process: Child,
 }
@@ -23,9 +25,12 @@ impl Theirs {
             hierarchies.iter().map(|hierarchy| hierarchy.base.join(&name)).collect();
         for group in &groups {
             fs::create_dir(group).unwrap();
+            // A limit to be probed.
+            let _ = fs::write(group.join("pids.max"), "50");
             fs::write(group.join("cgroup.procs"), process.id().to_string()).unwrap();
         }
-        Self { groups, process }
+        let path = format!("/{name}");
+        Self { path, groups, process }
     }
 
     /// Asserts that the process is alive and still in its groups.

@@ -13,6 +13,10 @@ use crate::bench::Bench;
 pub(super) enum Work {
     /// `assay run` of a study made for the test.
     Study(Changes),
+    /// The same with groups, and eBPF programs that record where they waited.
+    Evidence,
+    /// `assay probe` of a foreign group.
+    Probe,
     /// `assay run` of the shipped study cpu-weight.
     CpuWeight,
     /// `assay run` of the shipped study cpu-quota.
@@ -62,11 +66,15 @@ impl Work {
     }
 
     /// The command, with everything that it and its children write in `out`.
-    pub(super) fn command(self, bench: &Bench, data: &Path, out: &Path) -> Command {
+    pub(super) fn command(self, bench: &Bench, theirs: &str, data: &Path, out: &Path) -> Command {
         let mut command = bench.program();
         match self {
-            Self::Study(changes) => {
-                let study = bench.write("study.toml", &changes.study(data));
+            Self::Study(_) | Self::Evidence => {
+                let text = match self {
+                    Self::Study(changes) => changes.study(data),
+                    _ => Changes::Knobs.study(data) + "[sampling]\nevidence = true\n",
+                };
+                let study = bench.write("study.toml", &text);
                 command.args(["run", "--yes"]).arg(study).arg("--out").arg(out);
             }
             Self::CpuWeight => {
@@ -101,6 +109,10 @@ impl Work {
                 fs::create_dir(out).unwrap();
                 command.current_dir(out).arg("exec").args(LIMITS);
                 command.args(["--", "sh", "-c", COMMAND]);
+            }
+            Self::Probe => {
+                fs::create_dir(out).unwrap();
+                command.current_dir(out).args(["probe", "--group", theirs]);
             }
             Self::Conform => {
                 fs::create_dir(out).unwrap();
