@@ -211,6 +211,8 @@ impl<'r> Watch<'r> {
 mod tests {
     use std::fs;
 
+    use assay_sys::kernel::parse::keyed;
+
     use super::super::watched::LISTING_ROUNDS;
     use super::*;
 
@@ -283,6 +285,43 @@ mod tests {
         let snapshot = super::super::take_snapshot(&Root::at(tree.path())).unwrap();
         let why = snapshot.hierarchies[0].left_out.as_deref().unwrap_or_default();
         assert!(why.contains("not UTF-8"), "{why}");
+    }
+
+    /// With a look every ten seconds, and four groups that come with each and go with the next.
+    #[test]
+    fn a_day_of_looks_takes_no_more_memory_and_descriptors_than_an_hour() {
+        const HOUR: usize = 360;
+        const DAY: usize = 24 * HOUR;
+        let tree = tree();
+        let root = Root::real();
+        let size = || {
+            let status = root.read("/proc/self/status").unwrap();
+            let memory = keyed::colon(&status, "VmRSS").unwrap().trim_end_matches(" kB");
+            (memory.parse::<usize>().unwrap(), root.list("/proc/self/fd").unwrap().len())
+        };
+        let own = Root::at(tree.path());
+        let mut watch = Watch::new(&own).unwrap();
+        let (mut groups, mut after_an_hour) = (Vec::new(), (0, 0));
+        for look in 0..DAY {
+            groups.drain(..).for_each(|group: PathBuf| fs::remove_dir_all(group).unwrap());
+            for number in 0..4 {
+                let name = format!("{}-{look}-{number}.scope", "long".repeat(40));
+                groups.push(tree.path().join("sys/fs/cgroup").join(name));
+                fs::create_dir(&groups[number]).unwrap();
+                fs::write(groups[number].join("cpu.weight"), "100\n").unwrap();
+            }
+            watch.look();
+            if look == HOUR {
+                after_an_hour = size();
+            }
+        }
+        let (memory, files) = size();
+        eprintln!(
+            "kB and descriptors: {after_an_hour:?} after an hour, {memory} and {files} after a day"
+        );
+        assert_eq!((watch.watched.came, watch.watched.groups()), (4 * DAY, 6));
+        assert_eq!(files, after_an_hour.1);
+        assert!(memory < after_an_hour.0 + 1024, "{after_an_hour:?}, then {memory} kB");
     }
 
     #[test]
