@@ -64,9 +64,13 @@ fn group<'h>(owners: &Owners, hierarchies: &'h [Hierarchy]) -> Option<(&'h Path,
 
 /// The arguments of the first process in a list that is a kubelet.
 fn arguments(root: &Root, list: &Path) -> Result<Option<Vec<String>>, String> {
-    let processes = Tasks::new(root).ids(list)?;
-    let line = |id: u32| root.read_at_most(format!("/proc/{id}/cmdline"), MAX_FILE).ok();
-    let lines = processes.into_iter().take(MAX_PROCESSES).filter_map(line);
+    let tasks = Tasks::new(root);
+    let line = |id: u32| {
+        let root = root.clone();
+        let read = move || root.read_at_most(format!("/proc/{id}/cmdline"), MAX_FILE);
+        tasks.queries.borrow_mut().run(id, read).ok()?.ok()
+    };
+    let lines = tasks.ids(list)?.into_iter().take(MAX_PROCESSES).filter_map(line);
     let mut all = lines.map(|line| line.split('\0').map(str::to_owned).collect::<Vec<String>>());
     Ok(all
         .find(|words| words.first().is_some_and(|path| path.rsplit('/').next() == Some("kubelet"))))

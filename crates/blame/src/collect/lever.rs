@@ -141,7 +141,7 @@ impl Place<'_> {
         if self.callers().iter().any(|caller| processes.contains(caller)) {
             return refuse("assay or a process that started it is in it");
         }
-        if processes.iter().any(|one| process::is_kernel_thread(self.root, *one)) {
+        if processes.iter().any(|one| process::is_kernel_thread(self.root, *one) == Some(true)) {
             return refuse("a thread of the kernel is in it");
         }
         Ok(processes)

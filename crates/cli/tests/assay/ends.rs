@@ -291,11 +291,11 @@ print "held ", scalar(@held), "\n";
 sleep 100;
 "#;
 
-struct Holder(Child);
+pub(crate) struct Holder(Child);
 
 impl Holder {
     /// With `first` = `nobody` the process changes to user nobody before it opens anything.
-    fn start(first: &str, paths: &[PathBuf]) -> Self {
+    pub(crate) fn start(first: &str, paths: &[PathBuf]) -> Self {
         let mut command = Command::new("perl");
         command.args(["-e", HOLDER, first]).args(paths).current_dir("/").process_group(0);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -303,6 +303,12 @@ impl Holder {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.starts_with("held"), "{line}");
         Self(child)
+    }
+}
+
+impl Holder {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
     }
 }
 
@@ -343,7 +349,7 @@ fn a_held_lock_fails_a_restore_within_ten_seconds_and_names_the_holder() {
     let refused = bench.assay(["restore"]);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     refused.assert_code(6);
-    refused.assert_says(&[&format!("process {} (perl)", holder.0.id()), "holds"]);
+    refused.assert_says(&[&format!("process {} (perl)", holder.id()), "holds"]);
     drop(holder);
     bench.assay(["restore"]).assert_code(0);
     bench.assert_host_is_as_before("restored after the lock was let go");

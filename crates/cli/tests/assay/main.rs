@@ -57,6 +57,7 @@ mod scarce;
 mod settings;
 mod shipped;
 mod silent;
+mod silent_processes;
 mod smallest;
 mod stranger;
 mod study;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use assay_sys::kernel::{Root, task};
+use assay_sys::kernel::{Root, process};
 
 use crate::sample::target::{ProcessTarget, Processes};
 
@@ -143,7 +143,7 @@ impl ProcessTracker {
             let fresh =
                 self.strangers.get(&pid).is_some_and(|examined| pass - examined < REEXAMINE_AFTER);
             // A process that has ended belongs to no target.
-            if let (false, Some(parent)) = (fresh, self.parent(pid)) {
+            if let (false, Some(parent)) = (fresh, process::parent(&self.root, pid)) {
                 rest.push((pid, parent));
             }
         }
@@ -157,11 +157,6 @@ impl ProcessTracker {
         }
         self.strangers.extend(rest.into_iter().map(|(pid, _)| (pid, pass)));
         self.strangers.retain(|_, examined| pass - *examined < REEXAMINE_AFTER);
-    }
-
-    fn parent(&self, pid: u32) -> Option<u32> {
-        let text = self.root.read(format!("/proc/{pid}/stat")).ok()?;
-        Some(task::stat(text.as_bytes())?.parent)
     }
 }
 
@@ -188,12 +183,7 @@ mod tests {
     use super::*;
 
     fn process(tree: &Path, pid: u32, parent: u32) {
-        let rest: Vec<String> = (5..=52).map(|field| field.to_string()).collect();
-        put(
-            tree,
-            &format!("proc/{pid}/stat"),
-            &format!("{pid} (p) S {parent} {}\n", rest.join(" ")),
-        );
+        put(tree, &format!("proc/{pid}/status"), &format!("Name:\tp\nPPid:\t{parent}\n"));
     }
 
     fn tree_of(pid: u32, itself: bool) -> ProcessTarget {

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::kernel::bounded_query::BoundedQueries;
+use crate::kernel::parse::keyed;
+use crate::kernel::process::PATIENCE;
 use crate::kernel::root::Root;
 
 /// System calls whose first argument is a descriptor and that wait for its file.
@@ -59,12 +62,15 @@ fn words(root: &Root, pid: u32, (tid, state): (u32, char)) -> String {
     if tid != pid {
         words = format!("thread {tid}, {words}");
     }
+    let own_root = root.clone();
+    let read = move || (place(&own_root, pid, tid), file(&own_root, pid, tid));
+    let answer = BoundedQueries::with_limit(PATIENCE).run(pid, read);
+    let Ok((place, file)) = answer else { return words + ", within exec(2)" };
     // "0" is a process that does not wait, or one that this process may not inspect.
-    let waits = root.read_trimmed(format!("/proc/{pid}/task/{tid}/wchan")).unwrap_or_default();
-    if !waits.is_empty() && waits != "0" {
-        words += &format!(", waits in {waits}");
+    if !place.is_empty() && place != "0" {
+        words += &format!(", waits in {place}");
     }
-    if let Some(file) = file(root, pid, tid) {
+    if let Some(file) = file {
         words += &format!(", for {}", file.display());
     }
     words
@@ -80,9 +86,8 @@ fn threads(root: &Root, pid: u32) -> Vec<(u32, char)> {
     let mut tids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
     tids.sort_by_key(|tid| (*tid != pid, *tid));
     let state = |tid: u32| {
-        let stat = root.read(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
-        // The command name is in parentheses and may itself contain parentheses.
-        Some((tid, stat.rsplit_once(')')?.1.trim_start().chars().next()?))
+        let status = root.read(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+        Some((tid, keyed::colon(&status, "State")?.chars().next()?))
     };
     let all: Vec<(u32, char)> = tids.into_iter().filter_map(state).collect();
     let alive: Vec<(u32, char)> =
@@ -177,8 +182,12 @@ impl HangWatch {
 }
 
 fn waits_for_others(root: &Root, pid: u32, tid: u32) -> bool {
-    let place = root.read_trimmed(format!("/proc/{pid}/task/{tid}/wchan")).unwrap_or_default();
-    WAITS_FOR_OTHERS.contains(&place.as_str())
+    WAITS_FOR_OTHERS.contains(&place(root, pid, tid).as_str())
+}
+
+/// The function of the kernel in which the thread waits.
+fn place(root: &Root, pid: u32, tid: u32) -> String {
+    root.read_trimmed(format!("/proc/{pid}/task/{tid}/wchan")).unwrap_or_default()
 }
 
 /// How often a thread was scheduled (proc_pid_status(5), since Linux 2.6.23).
@@ -223,13 +232,11 @@ mod tests {
     fn thread(root: &Root, (pid, tid): (u32, u32), state: char, switches: u64) {
         let folder = root.resolve(format!("/proc/{pid}/task/{tid}"));
         std::fs::create_dir_all(&folder).unwrap();
-        let status =
-            format!("voluntary_ctxt_switches:\t{switches}\nnonvoluntary_ctxt_switches:\t1\n");
-        for (name, text) in [
-            ("stat", format!("{tid} (a) b) {state} 1 1")),
-            ("status", status),
-            ("wchan", "request_wait_answer".to_owned()),
-        ] {
+        let status = format!(
+            "Name:\ta) b\nState:\t{state} (x)\nvoluntary_ctxt_switches:\t{switches}\n\
+             nonvoluntary_ctxt_switches:\t1\n"
+        );
+        for (name, text) in [("status", &*status), ("wchan", "request_wait_answer")] {
             std::fs::write(folder.join(name), text).unwrap();
         }
     }

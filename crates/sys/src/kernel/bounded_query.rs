@@ -1,10 +1,10 @@
-//! Queries about the memory of another process, made on a separate thread with a time limit.
+//! Queries about another process, made on a separate thread with a time limit.
 //!
-//! /proc/PID/maps, /proc/PID/numa_maps and move_pages(2) wait for the lock of the address space, and
+//! /proc/PID/cmdline, /proc/PID/numa_maps and move_pages(2) wait for the lock of the address space, and
 //! its owner decides how long: with one thread in a page fault on a file whose server never answers
-//! (FUSE) and another in mmap(2), the caller waits for ever, in move_pages(2) even beyond SIGKILL. So
-//! every query has a time limit. After it the thread is abandoned and that process is not queried
-//! again.
+//! (FUSE) and another in mmap(2), the caller waits for ever, in move_pages(2) even beyond SIGKILL. More
+//! files wait for a process within exec(2) (`kernel::process`). So every query has a time limit. After
+//! it the thread is abandoned and that process is not queried again.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -89,7 +89,7 @@ impl BoundedQueries {
             false => "",
         };
         Some(format!(
-            "its memory map is locked (process {}): it did not answer within {:?}, and is not queried \
+            "its files in /proc are locked (process {}): it did not answer within {:?}, and is not queried \
              again{others}",
             ids.join(", "),
             self.limit

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{major, minor};
 
+use crate::kernel::bounded_query::BoundedQueries;
 use crate::kernel::error::Error;
-use crate::kernel::process::name;
+use crate::kernel::process::{PATIENCE, name};
 use crate::kernel::root::Root;
 
 /// Polling interval for a lock held by another process.
@@ -58,29 +59,60 @@ fn unknown_holder() -> String {
 }
 
 /// Describes the process that holds a lock on `file`. Inspects all descriptors of all processes that
-/// this one may inspect (/proc/PID/fdinfo), so use it only for error messages.
+/// this one may inspect, so use it only for error messages.
 #[must_use]
 pub fn holder(root: &Root, file: &File) -> Option<String> {
     let metadata = file.metadata().ok()?;
     let (device, inode) = (metadata.dev(), metadata.ino());
     let lock_id = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
     let own = std::process::id();
+    let same = Same {
+        path: root.link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?,
+        namespace: root.link("/proc/self/ns/mnt").ok()?,
+        lock_id,
+    };
+    let mut queries = BoundedQueries::with_limit(PATIENCE);
+    let mut is_holder = |pid: u32| {
+        let (root, same) = (root.clone(), same.clone());
+        pid != own && queries.run(pid, move || same.is_locked_by(&root, pid)).unwrap_or(false)
+    };
     let processes = root.list("/proc").ok()?;
     let ids = processes.iter().filter_map(|entry| entry.parse::<u32>().ok());
-    let mut holders = ids.filter(|pid| *pid != own && holds(root, *pid, &lock_id));
-    holders.next().map(|pid| format!("{} holds the lock", name(root, pid)))
+    let holder = ids.into_iter().find(|pid| is_holder(*pid));
+    holder.map(|pid| format!("{} holds the lock", name(root, pid)))
 }
 
-fn holds(root: &Root, pid: u32, lock_id: &str) -> bool {
-    let descriptors = root.list(format!("/proc/{pid}/fdinfo")).unwrap_or_default();
-    descriptors.iter().any(|descriptor| {
-        let text = root.read(format!("/proc/{pid}/fdinfo/{descriptor}")).unwrap_or_default();
-        let mut locks = text.lines().filter(|line| line.starts_with("lock:"));
-        locks.any(|line| {
-            // flock(2) is another kind of lock and does not conflict.
-            !line.contains(" FLOCK ") && line.split_whitespace().any(|word| word == lock_id)
+/// A lock, and how the links of a process show its file.
+#[derive(Clone)]
+struct Same {
+    path: String,
+    /// The mount namespace in which the path leads to it: in one of its own a process may give any file this path.
+    namespace: String,
+    lock_id: String,
+}
+
+impl Same {
+    /// Reads fdinfo of that file only. The reader of others waits, beyond SIGKILL, for as long as a process likes: of an epoll instance
+    /// until a file in it, on FUSE, has said whether it is ready (fs/eventpoll.c, `ep_show_fdinfo`).
+    fn is_locked_by(&self, root: &Root, pid: u32) -> bool {
+        let is = |link: &str, expected: &str| {
+            root.link(format!("/proc/{pid}/{link}")).is_ok_and(|target| target == expected)
+        };
+        let descriptors = match is("ns/mnt", &self.namespace) {
+            true => root.list(format!("/proc/{pid}/fd")).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let mut own = descriptors.iter().filter(|name| is(&format!("fd/{name}"), &self.path));
+        own.any(|descriptor| {
+            let text = root.read(format!("/proc/{pid}/fdinfo/{descriptor}")).unwrap_or_default();
+            let mut locks = text.lines().filter(|line| line.starts_with("lock:"));
+            locks.any(|line| {
+                // flock(2) is another kind of lock and does not conflict.
+                !line.contains(" FLOCK ")
+                    && line.split_whitespace().any(|word| word == self.lock_id)
+            })
         })
-    })
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use rustix::process::{Pid, getpriority_process};
+
 use crate::kernel::error::Error;
 use crate::kernel::root::Root;
 
@@ -31,19 +33,30 @@ pub fn io_class(thread: u32) -> Result<&'static str, Error> {
     })
 }
 
-/// The scheduling policy of a thread and its nice value: fields 41 and 19 of /proc/PID/stat
-/// (proc_pid_stat(5)). `None` once it has ended.
+/// The scheduling policy of a thread and its nice value. `None` once it has ended. A fake tree has them in /proc/PID/stat, whose
+/// reader may have to wait on a host (`kernel::process`).
 #[must_use]
 pub fn cpu_policy(root: &Root, thread: u32) -> Option<(&'static str, i32)> {
-    let stat = root.read(format!("/proc/{thread}/stat")).ok()?;
-    policy_of(&stat)
+    if !root.is_real() {
+        return policy_of(&root.read(format!("/proc/{thread}/stat")).ok()?);
+    }
+    let id = Pid::from_raw(thread.try_into().ok()?)?;
+    // SAFETY: sched_getscheduler takes an integer and touches no memory of ours.
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, id.as_raw_nonzero().get()) };
+    // With it a policy may be reset in children (SCHED_RESET_ON_FORK).
+    let policy = u32::try_from(policy).ok()? & !(libc::SCHED_RESET_ON_FORK as u32);
+    Some((name(policy), getpriority_process(Some(id)).ok()?))
 }
 
 fn policy_of(stat: &str) -> Option<(&'static str, i32)> {
     // The command name is in parentheses and may contain blanks; field 3 follows it.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let nice = fields.nth(19 - 3)?.parse().ok()?;
-    let policy = match fields.nth(41 - 20)?.parse::<u32>().ok()? {
+    Some((name(fields.nth(41 - 20)?.parse().ok()?), nice))
+}
+
+fn name(policy: u32) -> &'static str {
+    match policy {
         0 => "other",
         1 => "fifo",
         2 => "rr",
@@ -52,8 +65,7 @@ fn policy_of(stat: &str) -> Option<(&'static str, i32)> {
         6 => "deadline",
         7 => "ext",
         _ => "unknown",
-    };
-    Some((policy, nice))
+    }
 }
 
 /// Gives the calling process the highest priority of the fair class, as far as it may: it also leaves its session, since

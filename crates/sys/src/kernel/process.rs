@@ -1,5 +1,9 @@
 //! Starting processes inside their control groups, from the first instruction of their program;
 //! signals, and process state.
+//!
+//! Of others' processes `status`, `comm`, `cgroup`, `schedstat` and the list of threads never make their reader wait. `stat`, `wchan`,
+//! `syscall` and all links do, as long as a process is within exec(2), where it closes files: on FUSE for as long as its user likes
+//! (fs/exec.c, `exec_update_lock`; seen on 6.18). The reader ends only with its process.
 
 mod handle;
 mod start;
@@ -9,14 +13,20 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use crate::kernel::bounded_query::BoundedQueries;
 use crate::kernel::error::Error;
+use crate::kernel::parse::keyed;
 use crate::kernel::placement::Placement;
 use crate::kernel::privileges::{self, User};
 use crate::kernel::root::Root;
 use crate::kernel::{open_files, signal};
+
+/// How long one file of a process may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 pub use handle::{ProcessHandle, send_to_all};
 pub use start::start_answered;
@@ -211,15 +221,19 @@ pub fn adopt_orphans() -> Result<(), Error> {
 
 /// The state letter of a process (`R`, `S`, `T`, ...), or `None` when it is gone.
 pub fn state(root: &Root, pid: u32) -> Option<char> {
-    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
-    // The command name is in parentheses and may itself contain parentheses.
-    stat.rsplit_once(')')?.1.trim_start().chars().next()
+    keyed::colon(&status(root, pid)?, "State")?.chars().next()
+}
+
+fn status(root: &Root, pid: u32) -> Option<String> {
+    root.read(format!("/proc/{pid}/status")).ok()
 }
 
 /// The start time of a process, in ticks since boot (field 22 of proc_pid_stat(5)): together with its
 /// id it identifies a process uniquely until the next boot. `None` when it is gone.
 pub fn started(root: &Root, pid: u32) -> Option<u64> {
-    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
+    let own_root = root.clone();
+    let read = move || own_root.read(format!("/proc/{pid}/stat"));
+    let stat = BoundedQueries::with_limit(PATIENCE).run(pid, read).ok()?.ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
@@ -236,21 +250,21 @@ pub fn name(root: &Root, pid: u32) -> String {
     format!("process {pid} ({}){age}", name.escape_debug())
 }
 
-/// The parent of a process, or `None` when it is gone (field 4 of proc_pid_stat(5)).
+/// The parent of a process, or `None` when it is gone.
 pub fn parent(root: &Root, pid: u32) -> Option<u32> {
-    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    keyed::colon(&status(root, pid)?, "PPid")?.parse().ok()
 }
 
-/// Whether it is a thread of the kernel (PF_KTHREAD in field 9 of proc_pid_stat(5)).
+/// Whether it is a thread of the kernel; `None` when it is gone. Since Linux 6.8 there is a line that says so; before, only
+/// such a thread and a process that has ended have no memory.
 #[must_use]
-pub fn is_kernel_thread(root: &Root, pid: u32) -> bool {
-    const PF_KTHREAD: u64 = 0x0020_0000;
-    let flags = || -> Option<u64> {
-        let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(6)?.parse().ok()
-    };
-    flags().is_some_and(|flags| flags & PF_KTHREAD != 0)
+pub fn is_kernel_thread(root: &Root, pid: u32) -> Option<bool> {
+    let status = status(root, pid)?;
+    if let Some(said) = keyed::colon(&status, "Kthread") {
+        return Some(said == "1");
+    }
+    let has_ended = keyed::colon(&status, "State")?.starts_with(['Z', 'X']);
+    Some(!has_ended && keyed::colon(&status, "VmSize").is_none())
 }
 
 /// Runs `body` with the calling thread at the lowest real-time priority, so that a burst of wake-ups

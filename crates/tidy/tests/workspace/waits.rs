@@ -1,4 +1,5 @@
-//! Every wait of the product, and every read that no door bounds, with what ends it.
+//! Every wait of the product, every read that no door bounds, and every file of a process that its owner may keep from being
+//! read, with what ends it.
 //!
 //! Not listed: waits within functions that are given their limit (`lock_within(LIMIT)`, `ends_within(LIMIT)`), locks between
 //! threads that hold them for moments, and loops over a channel in threads that nothing waits for. Load generators are
@@ -112,8 +113,44 @@ const READ_BOUNDS: [(&str, usize, &str); 4] = [
     ("host/src/ledger/journal.rs", 1, "a file that only its owner, who runs this, can write"),
 ];
 
+/// Files of a process whose reader waits for it (`sys::kernel::process`); what others may have started is asked elsewhere, as in `status`.
+const OF_PROCESSES: [&str; 11] = [
+    "cmdline",
+    "environ",
+    "exe",
+    "fd",
+    "fdinfo",
+    "maps",
+    "numa_maps",
+    "stat",
+    "syscall",
+    "wchan",
+    "root",
+];
+
+/// Files of the product that read one of these, how often, and what bounds it.
+const BOUNDS_OF_PROCESSES: [(&str, usize, &str); 14] = [
+    ("audit/src/collect/kubelet.rs", 1, "a bounded query"),
+    ("audit/src/collect/open_files.rs", 2, "a bounded query"),
+    ("conform/src/cases/cpuset.rs", 1, "our own probe"),
+    ("lab/src/disk_space.rs", 1, "the process of our own guest"),
+    ("record/src/sample/source/pages.rs", 3, "bounded queries; the sampler's step"),
+    ("record/src/sample/source/threads/by_proc.rs", 2, "the sampler's step, of 10 s"),
+    ("run/src/runner/placement.rs", 2, "a bounded query"),
+    ("run/src/runner/sampling/followed.rs", 1, "a bounded query"),
+    ("sys/src/kernel/affinity.rs", 1, "workloads of the study; the thread that restores instead"),
+    ("sys/src/kernel/blocked.rs", 3, "a bounded query; threads of this process"),
+    ("sys/src/kernel/file_lock.rs", 2, "a bounded query, of one file only"),
+    ("sys/src/kernel/move_pages.rs", 1, "a bounded query"),
+    ("sys/src/kernel/priority.rs", 1, "a fake tree"),
+    ("sys/src/kernel/process.rs", 1, "a bounded query"),
+];
+
 /// The product's lines with one of these calls, counted by file.
-fn found(calls: &[&str], has_bound: impl Fn(&Path, &str) -> bool) -> BTreeMap<String, usize> {
+fn found(
+    calls: &[impl AsRef<str>],
+    has_bound: impl Fn(&Path, &str) -> bool,
+) -> BTreeMap<String, usize> {
     const BESIDE: [&str; 6] = ["bench", "test-support", "tidy", "fuzz", "fuzzer", "loadgen"];
     let mut found = BTreeMap::new();
     let is_beside = |path: &Path| {
@@ -121,7 +158,7 @@ fn found(calls: &[&str], has_bound: impl Fn(&Path, &str) -> bool) -> BTreeMap<St
             || path.ends_with("ledger/fake_run.rs")
     };
     for (path, line) in program_lines(&sources(), is_beside) {
-        let waits = calls.iter().any(|call| line.contains(call)) && !line.contains("fn ");
+        let waits = calls.iter().any(|call| line.contains(call.as_ref())) && !line.contains("fn ");
         if waits && !has_bound(path, line) {
             let name = shown(path);
             *found.entry(name.strip_prefix("crates/").unwrap_or(&name).to_owned()).or_default() +=
@@ -152,4 +189,14 @@ fn every_read_of_what_others_wrote_is_bounded() {
         line.contains("take(") || is_in(path, &["sys/files", "sys/kernel"])
     };
     assert_listed(&found(&READS, is_bounded), &READ_BOUNDS, "reads");
+}
+
+#[test]
+fn every_file_that_a_process_may_keep_from_being_read_has_a_bound() {
+    let calls = OF_PROCESSES.iter().flat_map(|name| {
+        [format!("}}/{name}\""), format!("}}/{name}/"), format!("join(\"{name}\")")]
+    });
+    let is_no_process = |_: &Path, line: &str| line.contains("/sys/");
+    let found = found(&calls.collect::<Vec<_>>(), is_no_process);
+    assert_listed(&found, &BOUNDS_OF_PROCESSES, "reads of files of a process");
 }

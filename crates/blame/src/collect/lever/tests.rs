@@ -9,7 +9,8 @@ use crate::collect::fake::host;
 
 /// A process with its parent, in these groups.
 fn process(tree: &Path, id: u32, parent: u32, group: &str) {
-    put(tree, &format!("proc/{id}/stat"), &format!("{id} (x) S {parent} 1 1 0 -1 4194304 0"));
+    let status = format!("State:\tS\nPPid:\t{parent}\nVmSize:\t8 kB\n");
+    put(tree, &format!("proc/{id}/status"), &status);
     put(tree, &format!("proc/{id}/cgroup"), &format!("0::/{group}\n"));
     let procs = tree.join("cg").join(group).join("cgroup.procs");
     let before = fs::read_to_string(&procs).unwrap_or_default();
@@ -46,7 +47,7 @@ fn tried(suspect: &str, by: HoldBy, waiting: &Waiting) -> Result<Lever, String> 
         fs::create_dir_all(tree.join("cg").join(group)).unwrap();
         process(tree, id, parent, group);
     }
-    put(tree, "proc/7000005/stat", "7000005 (k) S 2 0 0 0 -1 2129984 0");
+    put(tree, "proc/7000005/status", "State:\tS\nPPid:\t2\n");
     for group in ["hog", "mine", "assay-x", "idle"] {
         put(tree, &format!("cg/{group}/cgroup.freeze"), "0\n");
         put(tree, &format!("cg/{group}/cpu.weight"), "100\n");

@@ -18,7 +18,7 @@ fn only_threads_of_the_workloads_own_processes_count() {
     let tree = tempfile::tempdir().unwrap();
     put(tree.path(), "cg/cgroup.procs", "10\n11\n20\n");
     for (pid, parent, cpus) in [(10, 5, vec![0]), (11, 10, vec![1, 3]), (20, 5, vec![2])] {
-        put(tree.path(), &format!("proc/{pid}/stat"), &stat(pid, parent, 0));
+        put(tree.path(), &format!("proc/{pid}/status"), &format!("PPid:\t{parent}\n"));
         let maps = "7f01 bind:0 anon=5 N0=3 N1=2 kernelpagesize_kB=4\n\
                     7f02 bind:0 file=/data mapped=2 N1=2 kernelpagesize_kB=4\n\
                     7f03 bind:0 file=/bin/a mapped=9 N1=9 kernelpagesize_kB=4\n";
@@ -56,7 +56,7 @@ fn a_locked_memory_map_does_not_block_and_leaves_the_pages_unknown() {
     let tree = tempfile::tempdir().unwrap();
     put(tree.path(), "cg/cgroup.procs", "10\n11\n");
     for (pid, parent) in [(10, 5), (11, 10)] {
-        put(tree.path(), &format!("proc/{pid}/stat"), &stat(pid, parent, 0));
+        put(tree.path(), &format!("proc/{pid}/status"), &format!("PPid:\t{parent}\n"));
     }
     let maps = "7f01 bind:0 anon=5 N0=5 kernelpagesize_kB=4\n";
     put(tree.path(), "proc/10/numa_maps", maps);
@@ -69,7 +69,7 @@ fn a_locked_memory_map_does_not_block_and_leaves_the_pages_unknown() {
         workload.count_pages(&root, &mut queries);
         let pages = &workload.reading.pages;
         let Some(Available::NotAvailable(why)) = pages else { panic!("{pages:?}") };
-        assert!(why.contains("its memory map is locked (process 11)"), "{why}");
+        assert!(why.contains("its files in /proc are locked (process 11)"), "{why}");
         // The locked process has ended; where its pages were remains unknown.
         put(tree.path(), "cg/cgroup.procs", "10\n");
     }
@@ -105,7 +105,7 @@ pub(crate) fn plan(cpus: &str) -> PlacementRecord {
 fn a_thread_that_is_on_another_cpu_than_before_has_moved() {
     let tree = tempfile::tempdir().unwrap();
     put(tree.path(), "cg/cgroup.procs", "10\n");
-    put(tree.path(), "proc/10/stat", &stat(10, 5, 0));
+    put(tree.path(), "proc/10/status", "PPid:\t5\n");
     let root = Root::at(tree.path());
     let (mut workload, mut queries) =
         (workload(), BoundedQueries::with_limit(Duration::from_secs(20)));

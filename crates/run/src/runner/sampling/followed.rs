@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use assay_record::run_folder::RunFolder;
+use assay_sys::kernel::bounded_query::BoundedQueries;
 use assay_sys::kernel::clock::monotonic_ns;
 use assay_sys::kernel::{Error, Root, process, task};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -18,10 +19,13 @@ const LOG: &str = "logs/command";
 /// How long a command may take to end after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long a process may keep its files from being read.
+const ANSWER: Duration = Duration::from_secs(1);
+
 /// A command that was started, or an existing process or group.
 pub(super) enum Followed {
     Command { child: Child, status: Option<ExitStatus> },
-    Process { root: Root, pid: u32, started: u64, gone: bool },
+    Process { root: Root, pid: u32, queries: BoundedQueries, started: u64, gone: bool },
     Group,
 }
 
@@ -45,8 +49,10 @@ impl Followed {
         let words = match target {
             FollowTarget::Group(_) => return Ok(Self::Group),
             FollowTarget::Process(pid) => {
-                let started = started(root, *pid).unwrap_or(0);
-                return Ok(Self::Process { root: root.clone(), pid: *pid, started, gone: false });
+                let (root, pid) = (root.clone(), *pid);
+                let mut queries = BoundedQueries::with_limit(ANSWER);
+                let started = started(&mut queries, &root, pid).ok().flatten().unwrap_or(0);
+                return Ok(Self::Process { root, pid, queries, started, gone: false });
             }
             FollowTarget::Command(words) => words,
         };
@@ -83,8 +89,10 @@ impl Followed {
                 }
                 status.is_some()
             }
-            Self::Process { root, pid, started: start_time, gone } => {
-                *gone |= started(root, *pid) != Some(*start_time);
+            Self::Process { root, pid, queries, started: start_time, gone } => {
+                // One that does not answer has not ended.
+                let now = started(queries, root, *pid);
+                *gone |= now.is_ok_and(|now| now != Some(*start_time));
                 *gone
             }
             Self::Group => false,
@@ -148,9 +156,12 @@ fn code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
-fn started(root: &Root, pid: u32) -> Option<u64> {
-    let text = root.read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = task::stat(text.as_bytes())?;
-    // A zombie counts as ended.
-    (stat.state != b'Z').then_some(stat.started)
+fn started(queries: &mut BoundedQueries, root: &Root, pid: u32) -> Result<Option<u64>, String> {
+    let root = root.clone();
+    queries.run(pid, move || {
+        let text = root.read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = task::stat(text.as_bytes())?;
+        // A zombie counts as ended.
+        (stat.state != b'Z').then_some(stat.started)
+    })
 }

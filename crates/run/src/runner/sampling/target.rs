@@ -7,7 +7,7 @@ use assay_host::facts::{Hierarchy, HostFacts};
 use assay_record::sample::{
     CpuFile, DiskTarget, GroupTarget, MemoryFiles, ProcessTarget, Processes, Targets,
 };
-use assay_sys::kernel::{Error, Root, task};
+use assay_sys::kernel::{Error, Root};
 
 /// What to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,13 +71,11 @@ impl FollowTarget {
                 (name.unwrap_or_default(), of, Vec::new())
             }
             Self::Process(pid) => {
-                let text = root.read(format!("/proc/{pid}/stat")).map_err(|error| {
+                let name = root.read_trimmed(format!("/proc/{pid}/comm")).map_err(|error| {
                     error.with_hint("no process has this id; `assay top` and ps(1) list them")
                 })?;
-                let stat = task::stat(text.as_bytes());
-                let name = stat.map(|stat| String::from_utf8_lossy(stat.name).into_owned());
                 let of = Processes::Tree { pid: *pid, itself: true };
-                (name.unwrap_or_default(), of, Vec::new())
+                (name, of, Vec::new())
             }
             Self::Group(path) => {
                 let places = Places::find(root, facts, path)?;

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 /// One mount in this process's mount namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Its id, as in `mnt_id` of /proc/PID/fdinfo.
-    pub id: u64,
     /// Device number of the file system, `major:minor`.
     pub device: String,
     /// The mounted part of the file system; not `/` for bind mounts and in containers.
@@ -39,8 +37,7 @@ fn parse_line(line: &str) -> Option<Mount> {
     // A variable number of optional fields ends with a single hyphen.
     let (mount, system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ');
-    let id = mount.next()?.parse().ok()?;
-    let device = mount.nth(1)?;
+    let device = mount.nth(2)?;
     let root = mount.next()?;
     let target = mount.next()?;
     let mut system = system.split(' ');
@@ -48,7 +45,6 @@ fn parse_line(line: &str) -> Option<Mount> {
     let source = system.next()?;
     let options = system.next().unwrap_or_default();
     Some(Mount {
-        id,
         device: device.to_owned(),
         root: unescape(root),
         target: PathBuf::from(unescape(target)),

@@ -23,13 +23,13 @@ fn every_kind_of_target_has_a_name_and_a_title() {
 #[test]
 fn a_process_is_followed_under_its_own_name_or_refused() {
     let host = FakeHost::new();
-    host.put("/proc/12/stat", &format!("12 (kworker/0:1) S {}\n", "0 ".repeat(49)));
+    host.put("/proc/12/comm", "kworker/0:1\n");
     let follow = |pid| FollowTarget::Process(pid).targets(&host.root(), &facts(true));
     let processes = follow(12).unwrap().processes.unwrap();
     assert_eq!(processes[0].name, "kworker/0_1", "a colon separates the thread");
     assert_eq!(processes[0].of, Processes::Tree { pid: 12, itself: true });
     let error = follow(13).unwrap_err().to_string();
-    assert!(error.contains("/proc/13/stat") && error.contains("no process has this id"), "{error}");
+    assert!(error.contains("/proc/13/comm") && error.contains("no process has this id"), "{error}");
 }
 
 #[test]
