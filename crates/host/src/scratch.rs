@@ -17,6 +17,7 @@ use assay_sys::units::Bytes;
 
 use crate::Ledger;
 
+pub use format::EXT4_EXTENDED;
 pub use image::with_spare;
 pub use spec::{Format, Progress, ScratchDisk, ScratchSpec, Source};
 

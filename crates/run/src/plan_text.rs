@@ -5,7 +5,7 @@ use assay_record::run_folder::{
     AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, Reference, ReferenceRecord,
     RelationRecord,
 };
-use assay_study::plan::{Plan, Trial, changes};
+use assay_study::plan::{Plan, Trial, changes, script};
 use assay_sys::units::{Percent, format_duration};
 
 use crate::before_run::{needs_text, replaced};
@@ -51,6 +51,21 @@ pub fn plan_text(loaded: &Loaded, plan: &Plan) -> String {
             lines.push(format!("  {}", refusal.what));
             lines.push(format!("    hint: {}", refusal.remedy));
         }
+    }
+    lines.join("\n")
+}
+
+/// One repeat of each trial as a script, for those who want to do it by hand.
+#[must_use]
+pub fn steps_text(name: &str, plan: &Plan) -> String {
+    let repeats = plan.slots.len() / plan.trials.len().max(1);
+    let mut lines = vec![format!("# {name} by hand, as root: one of {}", count(repeats, "repeat"))];
+    lines.extend(
+        plan.refusals.iter().map(|refusal| format!("# this host cannot: {}", refusal.what)),
+    );
+    for (index, trial) in plan.trials.iter().enumerate() {
+        lines.push(format!("\n# trial {} of {}: {}", index + 1, plan.trials.len(), factors(trial)));
+        lines.push(script(trial));
     }
     lines.join("\n")
 }
@@ -132,7 +147,9 @@ fn describe(trial: &Trial, lines: &mut Vec<String>) {
     }
     // Groups are similar; the kinds of change are not, so show more of them.
     for one in changes.iter().take(4 * SHOWN) {
-        lines.push(format!("    {}   [{}]", one.change, one.inverse));
+        let inverse = Some(&one.inverse).filter(|text| !text.is_empty());
+        let inverse = inverse.map(|text| format!("   [{text}]")).unwrap_or_default();
+        lines.push(format!("    {}{inverse}", one.change));
     }
     rest_of(changes.len(), 4 * SHOWN, lines);
     lines.push("  promises".to_owned());

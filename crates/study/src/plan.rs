@@ -36,7 +36,7 @@ pub use plan_trials::{plan, plan_with};
 pub use program::{RequiredProgram, required_programs};
 pub use refusal::Refusal;
 pub use setting::SettingPlan;
-pub use step::{PlannedChange, changes};
+pub use step::{PlannedChange, changes, script};
 pub use trial::{
     AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, Plan, StoragePlan, ToolPlan, Trial,
     WorkloadPlan,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_run::overrides::StudyChoice;
 use assay_run::plan_document::plan_document;
-use assay_run::plan_text::plan_text;
+use assay_run::plan_text::{plan_text, steps_text};
 use assay_run::prepare::{facts_for, plan_for, refuse_without_room};
 use assay_sys::exit::{Code, Error};
 use clap::Args;
@@ -22,12 +22,22 @@ pub(crate) struct CheckArguments {
     job_files: JobFileArguments,
     #[command(flatten)]
     format: FormatArguments,
+    #[command(flatten)]
+    steps: StepsArguments,
+}
+
+/// Whether to show the commands.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct StepsArguments {
+    /// Print the steps as commands of a shell
+    #[arg(long)]
+    pub(crate) explain_steps: bool,
 }
 
 /// Prints the mistakes of a study, or its plan for this host.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Code, Error> {
     let choice = arguments.job_files.with(&arguments.study);
-    check(&choice, None, arguments.format.is_json())
+    check(&choice, None, arguments.format.is_json(), arguments.steps)
 }
 
 /// The folder is that of a run that would follow.
@@ -35,6 +45,7 @@ pub(crate) fn check(
     choice: &StudyChoice,
     folder: Option<&Path>,
     as_json: bool,
+    steps: StepsArguments,
 ) -> Result<Code, Error> {
     let context = this_host();
     let loaded = load(choice, as_json)?;
@@ -43,6 +54,8 @@ pub(crate) fn check(
     refuse_without_room(&mut plan, folder.unwrap_or(Path::new("runs")));
     if as_json {
         output::json(&plan_document(&loaded, &plan))?;
+    } else if steps.explain_steps {
+        output::data(&steps_text(&loaded.study.name, &plan));
     } else {
         output::data(&plan_text(&loaded, &plan));
     }

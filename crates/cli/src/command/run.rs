@@ -9,6 +9,7 @@ use std::time::Duration;
 use assay_cause::conclude::conclude;
 use assay_run::error_record::ErrorRecord;
 use assay_run::execute::execute;
+use assay_run::plan_text::steps_text;
 use assay_run::prepare::{RunOptions, prepare};
 use assay_run::recorded_run::{open_run, update_index};
 use assay_run::runner::Request;
@@ -16,11 +17,12 @@ use assay_sys::exit::{Code, Error};
 use clap::Args;
 use clap::builder::ArgPredicate;
 
-use crate::command::check::check;
+use crate::command::check::{StepsArguments, check};
 use crate::command::compare;
 use crate::command::judge::show;
 use crate::for_ci::CiArguments;
 use crate::observer::{Terminal, load, this_host};
+use crate::output;
 use crate::parsers::duration_in;
 use crate::shared_arguments::{
     FormatArguments, JobFileArguments, LOADS, StudyArguments, TrustArguments, YesArguments,
@@ -54,6 +56,8 @@ pub(crate) struct RunArguments {
     /// Print the plan and stop, like `check`
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    steps: StepsArguments,
     /// Wait for a run in progress
     ///
     /// At most this long; one hour without a value.
@@ -94,7 +98,8 @@ fn carry_out(
 ) -> Result<Code, Error> {
     let choice = arguments.job_files.with(&arguments.study);
     if arguments.dry_run {
-        return check(&choice, arguments.out.as_deref(), arguments.format.is_json());
+        let is_json = arguments.format.is_json();
+        return check(&choice, arguments.out.as_deref(), is_json, arguments.steps);
     }
     if let Some(baseline) = &arguments.baseline {
         // A baseline that cannot be read is refused before it costs a run.
@@ -117,6 +122,9 @@ fn carry_out(
             show(&request.folder, &finished.manifest, judgement, arguments.format.is_json());
         }
         code = ci.conclude(judgement, &finished.manifest, code);
+    }
+    if arguments.steps.explain_steps && !arguments.format.is_json() {
+        output::data(&format!("\n{}", steps_text(&request.manifest.study, &request.plan)));
     }
     update_index(&request.folder, observer);
     Ok(with_baseline(arguments, &request, code))

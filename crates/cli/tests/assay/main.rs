@@ -10,6 +10,7 @@ mod bench;
 mod blame;
 mod book;
 mod broken_study;
+mod by_hand;
 mod ci;
 mod compare;
 mod conform;

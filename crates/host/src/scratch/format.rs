@@ -8,6 +8,10 @@ use assay_sys::kernel::{Error, Root};
 use super::{Caller, Format, Progress, ScratchSpec, check_stop};
 use crate::{Ledger, command};
 
+/// Options of mkfs.ext4: everything is initialised now, so that no kernel thread writes during a measurement;
+/// nothing is discarded, so that the image keeps its blocks.
+pub const EXT4_EXTENDED: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+
 /// Creates a file system on each device and mounts it, one after the other.
 pub(super) fn make(
     root: &Root,
@@ -42,8 +46,6 @@ pub(super) fn make(
 fn make_one(format: Format, device: &Path, uuid: &str) -> Result<(), Error> {
     let (program, package, options) = match format {
         Format::None => return Ok(()),
-        // Everything is initialised now, so that no kernel thread writes during a measurement; nothing
-        // is discarded, so that the image keeps its blocks.
         Format::Ext4 => (
             "mkfs.ext4",
             "e2fsprogs",
@@ -55,7 +57,7 @@ fn make_one(format: Format, device: &Path, uuid: &str) -> Result<(), Error> {
                 "-L".to_owned(),
                 "assay".to_owned(),
                 "-E".to_owned(),
-                "lazy_itable_init=0,lazy_journal_init=0,nodiscard".to_owned(),
+                EXT4_EXTENDED.to_owned(),
             ],
         ),
         Format::Xfs => (

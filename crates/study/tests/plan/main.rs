@@ -15,7 +15,7 @@ use assay_host::facts::{Available, Cpus, Disk, Hierarchy, Holder, HostFacts, Nod
 use assay_record::run_folder::{AcrossRecord, RelationRecord};
 use assay_study::plan::{
     Part, Plan, Predictions, Scope, Setting, candidates, changes, check_keep, plan, plan_with,
-    prediction_commands,
+    prediction_commands, script,
 };
 use assay_study::{
     DiskSource, NullBlk, Scalar, Study, Templated, combinations, parse, parse_published,
@@ -56,15 +56,22 @@ fn values_are_assigned_in_turn_and_every_combination_is_a_trial() {
 
 #[test]
 fn groups_are_made_before_knobs_and_knobs_before_workloads() {
-    let plan = plan(&study("io-weight"), &host(false), 1);
+    let plan = plan(&study("io-weight-job"), &host(false), 1);
     let changes = changes(&plan.trials[0]);
-    let of = |inverse: &'static str| {
-        let places = changes.iter().enumerate().filter(move |(_, one)| one.inverse == inverse);
+    let of = |part: &'static str| {
+        let places = changes.iter().enumerate().filter(move |(_, one)| one.change.contains(part));
         places.map(|(place, _)| place)
     };
-    assert!(of("rmdir when empty").next() < of("removed with its group").next());
-    assert!(of("removed with its group").next_back() < of("stop by process id").next());
-    assert!(changes[0].inverse.starts_with("restore queue settings"));
+    assert!(of("mkfs").next() < of("mkdir /cg").next());
+    assert!(of("mkdir /cg").next() < of("bfq.weight").next());
+    assert!(of("bfq.weight").next_back() < of("exec \"$@\"").next());
+    let script = script(&plan.trials[0]);
+    let place = |part: &str| script.find(part).unwrap_or_else(|| panic!("no {part} in {script}"));
+    for (first, second) in
+        [("\nkill", "\nrmdir"), ("\numount", "\nlosetup --detach"), ("\nlosetup --detach", "\nrm ")]
+    {
+        assert!(place(first) < place(second), "{first}, {second}: {script}");
+    }
 }
 
 /// fio 3.33 reads `bs=4 KiB` as 4 bytes, and `bs=4KiB` as 4000.
