@@ -8,6 +8,7 @@
 mod across;
 mod ascii;
 mod bar;
+pub mod claims;
 mod compare_runs;
 mod counters;
 pub mod figure;

@@ -25,7 +25,7 @@ use assay_sys::escape::shell_words;
 use crate::across::{self as promises_across, Across};
 use crate::html::{self, FIGURES};
 use crate::trial::{Trial, trials};
-use crate::{Samples, figure, wording};
+use crate::{Samples, claims, figure, wording};
 
 /// The report as one HTML document that loads no external resources, with the section on the search if it is the run of one.
 ///
@@ -63,7 +63,7 @@ pub fn html(
         ),
     ]);
     let lines: Vec<(Tag, Cell, String)> = lines(judgement, &trials);
-    let mut head = head(manifest, &trials);
+    let mut head = head(manifest, judgement, &trials);
     if lines.len() > 1 {
         head.table(
             Rows::new(&lines)
@@ -106,7 +106,7 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
         heading: manifest.title.clone(),
         question: manifest.question.clone(),
         verdict: Some(answer::verdict(judgement, &trials)),
-        head: head(manifest, &trials),
+        head: head(manifest, judgement, &trials),
         sections,
         ..Page::default()
     };
@@ -118,12 +118,15 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
 /// Of how many trials the head says how the machine was divided.
 const FEW: usize = 4;
 
-/// How the machine was divided; and what to know before any number: that it comes from a guest, or that trials are
-/// missing.
-fn head(manifest: &Manifest, trials: &[Trial<'_>]) -> Parts {
+/// What a founding document states and this run says of it, or how the machine was divided; and what to know before
+/// any number: that it comes from a guest, or that trials are missing.
+fn head(manifest: &Manifest, judgement: &Judgement, trials: &[Trial<'_>]) -> Parts {
     Parts::of(|page| {
+        let claims = claims::sentences(&manifest.study, judgement);
+        let few = if claims.is_empty() && trials.len() <= FEW { trials } else { &[] };
+        claims.into_iter().for_each(|claim| page.text(claim));
         let all: Vec<_> = trials.iter().map(|trial| &trial.record.factors).collect();
-        for trial in trials.iter().take(FEW).filter(|_| trials.len() <= FEW) {
+        for trial in few {
             let promises = trial.judgement.into_iter().flat_map(|judged| &judged.promises);
             let mut valid = promises.filter(|promise| promise.verdict != Verdict::Void);
             let Some(text) = valid.find_map(promises_across::division) else { continue };

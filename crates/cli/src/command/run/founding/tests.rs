@@ -1,8 +1,10 @@
 //! Every claim has its promise; verdicts become results; and the table of docs/founding.md.
 
-use assay_judge::verdict::Verdict::{Broken, Kept, Undecided, Void};
+use assay_judge::verdict::Verdict::{self, Broken, Kept, Undecided, Void};
 use assay_judge::verdict::{PromiseJudgement, TrialJudgement};
 use assay_study::{has_published, parse, parse_published, shipped, shipped_file};
+
+use serde_json::Value;
 
 use super::*;
 
