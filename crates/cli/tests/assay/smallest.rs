@@ -225,7 +225,7 @@ fn io_weights_beside_a_key_value_store() {
         ],
         options: &["--set", "run=update", "--set", "records=1000", "--duration", "2s"],
         needs: &WEIGHTS,
-        metrics: &[("operations", "throughput_ops_s"), ("task4.reader", "read_iops")],
+        metrics: &[("update", "throughput_ops_s"), ("task4.reader", "read_iops")],
         samples: &["io", "disk"],
     });
 }

@@ -64,6 +64,7 @@ const TABLE: &[Row] = &[
     ("io-weight-ycsb", 3545.0, "IOPS", &["weight 200"]),
     ("io-weight-ycsb", 7124.0, "IOPS", &["weight 400"]),
     ("io-weight-ycsb", 14200.0, "IOPS", &["weight 800"]),
+    ("io-weight-ycsb", 99300.0, "IOPS", &["without YCSB"]),
     ("io-weight-scaling", 16.0, "groups", &["no longer from 32"]),
     ("io-weight-ycsb", 8413.0, "operations/s", &["46 % of the reads found no record"]),
     ("io-weight-ycsb", 108.0, "us", &["mean", "found their record"]),
