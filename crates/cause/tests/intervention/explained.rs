@@ -101,7 +101,33 @@ fn explained_with(
         suspects: &judged.causes,
         predictions: &predictions,
     };
-    (explain(again, question, &arms()).unwrap(), predictions)
+    (consistent(explain(again, question, &arms()).unwrap()), predictions)
+}
+
+/// Asserts what holds of every explanation: its sentence follows from all its lines.
+pub(crate) fn consistent(found: Explanation) -> Explanation {
+    let said = found.sentence.as_str();
+    let names = |code: &str| said.contains(code);
+    let settled = [Finding::Proven, Finding::Confirmed];
+    match found.causes.first() {
+        Some(first) if settled.contains(&first.finding) => {
+            assert!(names(&format!("({})", first.code)), "{found:#?}");
+        }
+        _ => assert!(!names("Proven (") && !names("Confirmed ("), "{found:#?}"),
+    }
+    let helped =
+        found.arms.iter().any(|arm| matches!(arm.effect, Effect::Cured | Effect::Lessened));
+    assert!(!(helped && names("None of ")), "{found:#?}");
+    for cause in &found.causes {
+        let excluded = cause.evidence.iter().any(|line| line.contains("events: excluded"));
+        if excluded && cause.finding == Finding::Contradicted {
+            let (_, after) = said.split_once("Contradictory (").unwrap();
+            assert!(after.contains(&cause.code), "{found:#?}");
+        } else if names("ruled out") {
+            assert!(names(&cause.code), "{found:#?}");
+        }
+    }
+    found
 }
 
 pub(crate) fn finding(found: &Explanation, code: &str) -> Finding {
@@ -306,7 +332,7 @@ fn exchanged_weights_show_what_an_error_follows() {
             suspects: &[],
             predictions: &[],
         };
-        explain(&run.judge(), question, &arms).unwrap()
+        consistent(explain(&run.judge(), question, &arms).unwrap())
     };
     let follows = |after| follows_in(3, after);
     let rotated = [BROKEN[1], BROKEN[2], BROKEN[3], BROKEN[0]];

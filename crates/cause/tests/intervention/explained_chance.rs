@@ -9,6 +9,8 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
+use crate::explained::consistent;
+
 /// Looks of `assay diagnose`: after these rounds.
 const LOOKS: &[usize] = &[4, 6, 8];
 
@@ -111,7 +113,7 @@ fn explanation(
             suspects: &[],
             predictions: &[],
         };
-        explain(&judgement(all), question, &arms).unwrap()
+        consistent(explain(&judgement(all), question, &arms).unwrap())
     };
     for look in looks {
         while round - FRESH * fresh.len() < *look {

@@ -5,7 +5,7 @@ use assay_cause::{
 };
 use assay_judge::verdict::{Cause, Judgement};
 
-use crate::explained::{BROKEN, KEPT, arm, finding, interventions, recorded};
+use crate::explained::{BROKEN, KEPT, arm, consistent, finding, interventions, recorded};
 
 /// Explains a run in which `room` was confirmed after four rounds.
 fn with_room_confirmed(
@@ -17,7 +17,7 @@ fn with_room_confirmed(
     let fresh = &[Fresh { arm: "room".to_owned(), from: 5 }];
     let question =
         Question { promise: 0, was_broken: true, looks: 1, fresh, suspects, predictions };
-    explain(again, question, arms).unwrap()
+    consistent(explain(again, question, arms).unwrap())
 }
 
 /// A larger pool with fewer outstanding beside it removes the error. The cap predicted so; injection
