@@ -1,6 +1,7 @@
 //! What the founding documents state, each with the promise of a shipped study that makes the statement again.
 
-use assay_judge::verdict::{Judgement, Verdict};
+use assay_judge::verdict::wording::percent;
+use assay_judge::verdict::{Interval, Judgement, Verdict};
 use serde_json::Value;
 
 use crate::across::division;
@@ -190,12 +191,16 @@ impl Claim {
         let promises: Vec<_> =
             promises.filter(|one| one.measure == self.measure && one.is == self.is).collect();
         let first = promises.first()?;
-        let mean = first
-            .groups
-            .first()
-            .map(|group| Unit::for_rate(self.measure, group.share).with_label(group.share));
+        let off = |error: &Interval| format!("off by {}", percent(error.value));
+        let ours = match first.divides_by_knob() {
+            true => division(first).or_else(|| first.worst_error.as_ref().map(off)),
+            false => first
+                .groups
+                .first()
+                .map(|group| Unit::for_rate(self.measure, group.share).with_label(group.share)),
+        };
         let verdict = Verdict::worst(promises.iter().map(|one| one.verdict));
-        Some(self.is(verdict, division(first).or(mean)))
+        Some(self.is(verdict, ours))
     }
 
     /// The claim and what the run says of it, as a line.
