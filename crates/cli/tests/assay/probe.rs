@@ -311,8 +311,8 @@ fn a_part_of_a_disk_is_lost_without_a_scheduler_that_divides() {
     assert_eq!(saturated["measured"].as_array().unwrap().len(), 2, "{saturated:#}");
     disk.queue("scheduler", "none");
     let lost = tried(&[], 1);
-    let says = format!("nothing divides disk {} by weight", disk.number());
-    assert!(lost["reason"].as_str().unwrap().starts_with(&says), "{lost:#}");
+    let says = format!("{} (none)", disk.number());
+    assert!(lost["reason"].as_str().unwrap().contains(&says), "{lost:#}");
 }
 
 #[test]

@@ -16,28 +16,33 @@ const LOW: u64 = 10;
 /// Of a disk, the scheduler in use.
 const BFQ: &str = "bfq";
 
-/// Why the weight of a group has no effect: on the disk that it uses most, by bytes, nothing divides by weight. An error is a reason
-/// why that is unknown.
+/// Why the weight of a group has no effect: nothing divides any of its disks by weight, or what divides them reads another file. An error
+/// is a reason why that is unknown.
 pub(crate) fn lost(
     root: &Root,
     mount: &Path,
     group: &Path,
     is_v2: bool,
 ) -> Result<Option<String>, String> {
-    let (disk, scheduler) = most_used(root, group, is_v2).ok_or(NOT_USED)?;
+    let disks = used(root, group, is_v2);
+    if disks.is_empty() {
+        return Err(NOT_USED.to_owned());
+    }
     let qos = root.read(mount.join("io.cost.qos")).unwrap_or_default();
     let is_on = |line: &str| field(line, "enable") == Some("1");
-    let is_under_iocost = device_lines(&qos).any(|(device, line)| device == disk && is_on(line));
-    if scheduler != BFQ {
-        return Ok((!is_under_iocost).then(|| {
-            format!("nothing divides disk {disk} by weight: its scheduler is {scheduler}, and iocost is off")
-        }));
-    }
-    let file = file_of_bfq(root, group, is_v2);
-    let read = |file: &str| root.read_trimmed(group.join(file)).ok();
-    let own = file.filter(|file| *file == "io.bfq.weight").and_then(read);
-    let own = own.and_then(|text| number_of(&text));
-    let is_lost = own == Some(100.0);
+    let is_under_iocost =
+        |disk: &str| device_lines(&qos).any(|(device, line)| device == disk && is_on(line));
+    let divides = |(disk, scheduler): &&(String, String)| scheduler == BFQ || is_under_iocost(disk);
+    let Some((disk, scheduler)) = disks.iter().find(divides) else {
+        let shown = disks.iter().map(|(disk, scheduler)| format!("{disk} ({scheduler})"));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        return Ok(Some(format!(
+            "nothing divides by weight what it uses: {shown}, without iocost"
+        )));
+    };
+    let own = root.read_trimmed(group.join("io.bfq.weight")).ok();
+    let is_default = own.is_some_and(|text| number_of(&text) == Some(100.0));
+    let is_lost = scheduler == BFQ && is_default;
     Ok(is_lost.then(|| format!("bfq divides disk {disk}, and reads io.bfq.weight, which is 100")))
 }
 
@@ -55,18 +60,16 @@ pub(super) fn prove(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
             "a proof reads as fast as the disk can, which --saturate-disks allows",
         ));
     }
-    let Some((disk, scheduler)) = most_used(beside.root, group, beside.is_v2()) else {
-        return Ok(Proof::not_provable(NOT_USED));
-    };
-    if scheduler != BFQ {
+    let disks = used(beside.root, group, beside.is_v2());
+    let Some((disk, _)) = disks.iter().find(|(_, scheduler)| scheduler == BFQ) else {
         return Ok(Proof::not_provable(
             "iocost divides a disk only while it is busy by iocost's own model, which no proof can tell",
         ));
-    }
+    };
     let Some(file) = file_of_bfq(beside.root, &beside.groups[COPY], beside.is_v2()) else {
         return Ok(Proof::not_provable("this kernel has no file for weights of bfq"));
     };
-    let node = io::node(beside, &disk)?;
+    let node = io::node(beside, disk)?;
     let words = format!("io file={} size={} block=4096", node.display(), 1_u64 << 30);
     let mut probes = [beside.start(COPY, &words)?, beside.start(TWIN, &words)?];
     probes.iter_mut().try_for_each(|probe| probe.ask("go").map(drop))?;
@@ -96,23 +99,26 @@ fn file_of_bfq(root: &Root, group: &Path, is_v2: bool) -> Option<&'static str> {
     root.exists(group.join(file)).then_some(file)
 }
 
-/// The disk with a queue of its own from or to which the group has moved most bytes, and its scheduler.
-fn most_used(root: &Root, group: &Path, is_v2: bool) -> Option<(String, String)> {
+/// The disks with queues of their own from or to which the group has moved bytes, with their schedulers, those with most bytes first. What
+/// is read through a loop disk counts for the disk below it, too.
+fn used(root: &Root, group: &Path, is_v2: bool) -> Vec<(String, String)> {
     let file = if is_v2 { "io.stat" } else { "blkio.throttle.io_service_bytes" };
-    let text = root.read(group.join(file)).ok()?;
+    let text = root.read(group.join(file)).unwrap_or_default();
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     let bytes = |line: &str| match is_v2 {
         true => number(field(line, "rbytes")) + number(field(line, "wbytes")),
         false => number(line.strip_prefix("Total ")),
     };
-    let mut used: Vec<(u64, &str)> =
+    let mut disks: Vec<(u64, &str)> =
         device_lines(&text).map(|(disk, line)| (bytes(line), disk)).collect();
-    used.sort_unstable();
-    used.into_iter().rev().filter(|(bytes, _)| *bytes > 0).find_map(|(_, disk)| {
+    disks.sort_unstable();
+    let scheduler = |disk: &str| {
         let queue = Path::new("/sys/dev/block").join(disk).join("queue/scheduler");
         let text = root.read_trimmed(queue).ok()?;
         Some((disk.to_owned(), text.split(['[', ']']).nth(1)?.to_owned()))
-    })
+    };
+    let used = disks.into_iter().rev().filter(|(bytes, _)| *bytes > 0);
+    used.filter_map(|(_, disk)| scheduler(disk)).collect()
 }
 
 #[cfg(test)]
@@ -138,7 +144,7 @@ mod tests {
         let used = ("a/io.stat", "8:0 rbytes=1 wbytes=0\n8:16 rbytes=5 wbytes=5\n");
         let none = "[none] mq-deadline bfq\n";
         let says = told(none, &[used]).unwrap().unwrap();
-        assert!(says.starts_with("nothing divides disk 8:16 by weight: its scheduler is none"));
+        assert_eq!(says, "nothing divides by weight what it uses: 8:16 (none), without iocost");
         let qos = ("io.cost.qos", "8:16 enable=1 ctrl=auto\n");
         assert_eq!(told(none, &[used, qos]), Ok(None));
         let bfq = "none [bfq]\n";
