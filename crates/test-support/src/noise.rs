@@ -53,9 +53,13 @@ impl Drop for Noise {
 }
 
 fn round(place: &Path, number: u64) {
-    // The last has no process: it is above the highest number of one (pid_max, 2^22).
-    let names =
-        ["noise".to_owned(), format!("assay-noise-{number}"), "assay-exec-4194305".to_owned()];
+    // No process has these numbers: they are above the highest (pid_max, 2^22).
+    let last = (1 << 22) + 1;
+    let names = [
+        "noise".to_owned(),
+        format!("assay-noise-{}", last + number),
+        format!("assay-exec-{last}"),
+    ];
     let made: Vec<PathBuf> = hierarchies()
         .iter()
         .flat_map(|hierarchy| names.iter().map(|name| hierarchy.join(name)))

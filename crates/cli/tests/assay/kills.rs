@@ -199,7 +199,7 @@ impl Kills {
         }
         whole.times.push(begun.elapsed());
         run.end(Duration::from_secs(1)).assert_verdict();
-        assert!(whole.times.len() > 5, "only {} marks", whole.times.len());
+        assert!(whole.times.len() > 3, "only {} marks", whole.times.len());
         fs::remove_dir_all(&self.out).unwrap();
         whole
     }
