@@ -175,6 +175,25 @@ fn a_command_that_hangs_in_the_kernel_is_given_up_and_named() {
     answer_and_restore(&bench, silent);
 }
 
+/// It closes a file within exec(2): readers of most of its files in /proc wait as long as it does.
+#[test]
+fn a_command_that_hangs_within_exec_is_given_up_and_named() {
+    let test = "exec of a command that hangs within exec(2)";
+    let Some(bench) = Bench::on_host(test) else { return };
+    let Some(silent) = SilentFs::mount_file(&bench.path("silent")) else {
+        skip(test, "no FUSE");
+        return;
+    };
+    let script =
+        "import os, sys; os.open(sys.argv[1], os.O_RDONLY); os.execv('/bin/true', ['true'])";
+    let mut command = bench.program();
+    command.args(["exec", "--set", "cpu.weight=50", "--", "python3", "-c", script]);
+    command.arg(&silent.at);
+    let run = Running::start(command, bench.folder(), bench.out());
+    assert_given_up(run, &silent, &["cannot end the command", "not restored: "]);
+    answer_and_restore(&bench, silent);
+}
+
 /// A lookup there does not end, not even by SIGKILL; nothing has been changed.
 #[test]
 fn what_names_a_path_on_a_silent_file_system_ends_with_a_signal() {
