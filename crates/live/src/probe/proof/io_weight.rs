@@ -70,7 +70,9 @@ pub(super) fn prove(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
         return Ok(Proof::not_provable("this kernel has no file for weights of bfq"));
     };
     let node = io::node(beside, disk)?;
-    let words = format!("io file={} size={} block=4096", node.display(), 1_u64 << 30);
+    let sectors = beside.root.read_trimmed(Path::new("/sys/dev/block").join(disk).join("size"))?;
+    let size = sectors.parse::<u64>().unwrap_or(0).saturating_mul(512).min(1 << 30);
+    let words = format!("io file={} size={size} block=4096", node.display());
     let mut probes = [beside.start(COPY, &words)?, beside.start(TWIN, &words)?];
     probes.iter_mut().try_for_each(|probe| probe.ask("go").map(drop))?;
     let mut phase = |twin: u64| -> Result<Vec<Window>, Error> {
@@ -102,23 +104,32 @@ fn file_of_bfq(root: &Root, group: &Path, is_v2: bool) -> Option<&'static str> {
 /// The disks with queues of their own from or to which the group has moved bytes, with their schedulers, those with most bytes first. What
 /// is read through a loop disk counts for the disk below it, too.
 fn used(root: &Root, group: &Path, is_v2: bool) -> Vec<(String, String)> {
-    let file = if is_v2 { "io.stat" } else { "blkio.throttle.io_service_bytes" };
-    let text = root.read(group.join(file)).unwrap_or_default();
+    // Without limits of I/O v1 counts what bfq serves, and nothing else (docs/findings/v1-io-counters.md).
+    let files: &[&str] = match is_v2 {
+        true => &["io.stat"],
+        false => &["blkio.bfq.io_service_bytes", "blkio.throttle.io_service_bytes"],
+    };
+    let texts = files.iter().map(|file| root.read(group.join(file)).unwrap_or_default());
+    let text: String = texts.collect();
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     let bytes = |line: &str| match is_v2 {
         true => number(field(line, "rbytes")) + number(field(line, "wbytes")),
         false => number(line.strip_prefix("Total ")),
     };
-    let mut disks: Vec<(u64, &str)> =
-        device_lines(&text).map(|(disk, line)| (bytes(line), disk)).collect();
+    let mut disks: Vec<(u64, &str)> = Vec::new();
+    for (disk, line) in device_lines(&text).filter(|(_, line)| bytes(line) > 0) {
+        match disks.iter_mut().find(|(_, known)| *known == disk) {
+            Some(known) => known.0 = known.0.max(bytes(line)),
+            None => disks.push((bytes(line), disk)),
+        }
+    }
     disks.sort_unstable();
     let scheduler = |disk: &str| {
         let queue = Path::new("/sys/dev/block").join(disk).join("queue/scheduler");
         let text = root.read_trimmed(queue).ok()?;
         Some((disk.to_owned(), text.split(['[', ']']).nth(1)?.to_owned()))
     };
-    let used = disks.into_iter().rev().filter(|(bytes, _)| *bytes > 0);
-    used.filter_map(|(_, disk)| scheduler(disk)).collect()
+    disks.into_iter().rev().filter_map(|(_, disk)| scheduler(disk)).collect()
 }
 
 #[cfg(test)]
