@@ -40,7 +40,7 @@ pub(crate) struct ProbeArguments {
     /// Only limits of these controllers: memory, hugetlb, pids, cpu, cpuset, io, devices
     #[arg(long, value_name = "CONTROLLER", value_delimiter = ',')]
     only: Vec<String>,
-    /// Let a proof of an I/O weight read as fast as the disk can, for 7 s
+    /// Let a proof of an I/O weight read as fast as the disk can, for 8 s
     #[arg(long)]
     saturate_disks: bool,
     /// Let a proof of a cap write 64 MiB into a file without a name in this directory, which lies on the capped disk

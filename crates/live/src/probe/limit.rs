@@ -51,8 +51,8 @@ pub struct Cost {
     pub memory_mib: u64,
     /// Tasks.
     pub tasks: u32,
-    /// Reads in MiB.
-    pub read_mib: u64,
+    /// Reads or writes in MiB; `None`: as many as the disk serves.
+    pub io_mib: Option<u64>,
 }
 
 impl Limit {
@@ -117,7 +117,8 @@ impl Limit {
     /// What its proof costs at most.
     #[must_use]
     pub const fn cost(self) -> Cost {
-        let none = Cost { seconds: 1.0, cpu_seconds: 0.1, memory_mib: 4, tasks: 2, read_mib: 0 };
+        let none =
+            Cost { seconds: 1.0, cpu_seconds: 0.1, memory_mib: 4, tasks: 2, io_mib: Some(0) };
         match self {
             Self::MemoryMax | Self::MemoryHigh | Self::SwapMax => {
                 Cost { seconds: 3.0, memory_mib: 56, ..none }
@@ -127,8 +128,8 @@ impl Limit {
             Self::CpuMax => Cost { seconds: 3.0, cpu_seconds: 1.2, ..none },
             Self::CpuWeight => Cost { seconds: 4.0, cpu_seconds: 4.0, tasks: 4, ..none },
             Self::CpusetCpus => none,
-            Self::IoMax | Self::WriteMax => Cost { seconds: 4.0, read_mib: 64, ..none },
-            Self::IoWeight => Cost { seconds: 7.0, cpu_seconds: 7.0, ..none },
+            Self::IoMax | Self::WriteMax => Cost { seconds: 4.0, io_mib: Some(64), ..none },
+            Self::IoWeight => Cost { seconds: 8.0, cpu_seconds: 8.0, io_mib: None, ..none },
             Self::Devices => none,
         }
     }

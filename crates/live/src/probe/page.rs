@@ -110,7 +110,9 @@ pub fn plan(target: &Target, limits: &[Limit], is_v2: bool) -> Page {
                 .right("CPU seconds", 0, |limit: &Limit| limit.cost().cpu_seconds.to_string())
                 .right("memory MiB", 0, |limit: &Limit| limit.cost().memory_mib.to_string())
                 .right("tasks", 0, |limit: &Limit| limit.cost().tasks.to_string())
-                .right("read MiB", 0, |limit: &Limit| limit.cost().read_mib.to_string()),
+                .right("I/O MiB", 0, |limit: &Limit| {
+                    limit.cost().io_mib.map_or_else(|| "any".to_owned(), |mib| mib.to_string())
+                }),
         );
     }));
     page

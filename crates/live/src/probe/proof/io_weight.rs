@@ -72,14 +72,14 @@ pub(super) fn prove(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     let node = io::node(beside, disk)?;
     let sectors = beside.root.read_trimmed(Path::new("/sys/dev/block").join(disk).join("size"))?;
     let size = sectors.parse::<u64>().unwrap_or(0).saturating_mul(512).min(1 << 30);
-    let words = format!("io file={} size={size} block=4096", node.display());
+    let words = format!("io file={} size={size} block=262144", node.display());
     let mut probes = [beside.start(COPY, &words)?, beside.start(TWIN, &words)?];
     probes.iter_mut().try_for_each(|probe| probe.ask("go").map(drop))?;
     let mut phase = |twin: u64| -> Result<Vec<Window>, Error> {
         beside.write(COPY, file, &LOW.to_string())?;
         beside.write(TWIN, file, &twin.to_string())?;
         beside.pause(0.5)?;
-        beside.windows(4, 0.6, || {
+        beside.windows(5, 0.6, || {
             let counts = probes.iter_mut().map(|probe| {
                 probe.send("count");
                 probe.value("count ")
@@ -89,7 +89,7 @@ pub(super) fn prove(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     };
     let (divided, equal) = (phase(3 * LOW)?, phase(LOW)?);
     let reads: f64 = divided.iter().chain(&equal).flat_map(|window| &window.grew).sum();
-    if reads < 200.0 {
+    if reads < 100.0 {
         return Ok(Proof::not_provable(format!("others left the probes {reads} reads")));
     }
     Ok(weight::judge([&divided, &equal], LOW, &format!("disk {disk}"), ""))
