@@ -45,6 +45,21 @@ fn the_fault_of_every_recorded_run_is_named_first() {
     }
 }
 
+/// Whoever records these runs again with a later version has to leave one of each version that was released.
+#[test]
+fn a_run_of_every_released_version_is_judged() {
+    let runs = faults().into_iter().map(|(_, _, folder)| Run::load(&folder).unwrap().manifest);
+    let recorded: Vec<String> = runs.map(|manifest| manifest.assay).collect();
+    let released: Vec<&str> = include_str!("../../../../CHANGELOG.md")
+        .lines()
+        .filter_map(|line| line.strip_prefix("## "))
+        .collect();
+    assert!(!released.is_empty());
+    for version in released {
+        assert!(recorded.iter().any(|own| own == version), "no run of {version}: {recorded:?}");
+    }
+}
+
 #[test]
 fn the_recordings_are_small_and_name_no_machine() {
     for (name, _, folder) in faults() {
