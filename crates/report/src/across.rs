@@ -156,8 +156,7 @@ pub(crate) fn varying(one: &Levels, all: &[&Levels]) -> String {
 }
 
 /// What groups got, relative to the first, as a published division is written: `1.00 : 2.03 for io.weight 100 : 200`.
-#[must_use]
-pub fn division(promise: &PromiseJudgement) -> Option<String> {
+pub(crate) fn division(promise: &PromiseJudgement) -> Option<String> {
     let groups = &promise.groups;
     let is_short = promise.divides_by_knob() && (2..=8).contains(&groups.len());
     let first = groups.first().map(|group| group.share).filter(|share| is_short && *share > 0.0)?;

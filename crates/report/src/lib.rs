@@ -30,7 +30,7 @@ pub mod export;
 
 use assay_record::run_folder::Table;
 
-pub use across::{division, sentence as comparison_words};
+pub use across::sentence as comparison_words;
 pub use ascii::ascii;
 pub use fleet::{html as fleet_html, text as fleet_text};
 pub use html::page as page_html;

@@ -374,6 +374,11 @@ impl Steps {
             for prepared in &one.owner.prepare {
                 self.add(one.command(prepared, None), "");
             }
+            // In a run, fio waits for the common start after it has laid out its files.
+            let has_files = matches!(one.target(one.owner), Some(Target::Directory { .. }));
+            if one.owner.job().is_some() && has_files {
+                self.add(format!("{} --create_only=1", one.command(one.owner, None)), "");
+            }
         }
         if let Some(what) = trial.drop_caches {
             let drop = format!("sync; echo {what} > /proc/sys/vm/drop_caches # cannot be restored");
