@@ -19,7 +19,7 @@ use super::{CauseEntry, Examined, Outcome, PredictedEffect, Suspect, Symptom};
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-TAG-CAP",
     what: "BFQ lets a group hold no more than its weight's part of the request pool; a group with a higher demand waits in front of the scheduler, where weights do not apply.",
-    fingerprint: "A group keeps more than round(P w / sum w) requests outstanding (three quarters of that for direct writes while no queue is raised by low_latency, three eighths otherwise; each process has its own limit within its group), and the queue holds less than 0.8 of what the workloads keep outstanding by latency times rate, in a pool that has room. Or that rounding departs from P w / sum w by more than the margin, and the lightest groups are those that gain or lose.",
+    fingerprint: "A group keeps more than round(P w / sum w) requests outstanding (three quarters of that for direct writes while no queue is raised by low_latency, three eighths otherwise; each process has its own limit within its group), and the queue lacks half of what these limits keep out, of what the workloads keep outstanding by latency times rate, in a pool that has room. Or that rounding departs from P w / sum w by more than the margin, and the lightest groups are those that gain or lose.",
     confirm: "As many times the requests (`nr_requests`) as bring the lightest group's part above its iodepth, or a lower iodepth, or both where 2048 requests are too few: the error vanishes. The break is at N* = P w_min / (d w_mean).",
     tests: &["requests", "iodepth", "room"],
     // Nothing for `strict`: with one request in the device the others merge in the scheduler, which takes
@@ -30,11 +30,8 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     ..CauseEntry::suspected(Suspect::Bfq(suspect))
 };
 
-/// Where requests wait in front of the scheduler, the queue holds less than this part of what the
-/// workloads keep outstanding, by Little's law.
-const IN_THE_QUEUE: f64 = 0.8;
-
-/// Below this part of the errors with the predicted sign, first come, first served is contradicted.
+/// Where requests wait in front of the scheduler, the queue lacks this part of what the caps keep out of it, by
+/// Little's law. Below this part of the errors with the predicted sign, first come, first served is contradicted.
 const HALF: f64 = 0.5;
 
 /// Compares each group's demand with its cap under BFQ, then the effect of rounding.
@@ -62,7 +59,8 @@ fn exceeded_caps(symptom: &Symptom<'_, '_>, queue: &Queue, pool: f64, binding: &
     let kept: Option<f64> = workloads.map(requests_outstanding).sum();
     let mut strength = Strength::Fair;
     if let (Some(kept), Ok(queued)) = (kept, &queue.mean_queue) {
-        let (waited, how_sure) = match *queued < IN_THE_QUEUE * kept {
+        let kept_out: f64 = binding.iter().map(|cap| cap.demand - cap.cap).sum();
+        let (waited, how_sure) = match kept - *queued >= HALF * kept_out {
             true => (
                 "the others waited in front of the scheduler, where weights do not apply",
                 Strength::Strong,

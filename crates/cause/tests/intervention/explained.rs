@@ -19,11 +19,16 @@ fn scenario(shares: &[f64; 4]) -> Scenario {
     base.shares(shares)
 }
 
-pub(crate) fn recorded() -> Run {
-    let mut run = scenario(&BROKEN).run();
+/// A run of these shares, with so many requests in the queue.
+pub(crate) fn job(shares: &[f64; 4], mean_queue: f64) -> Run {
+    let mut run = Scenario { mean_queue, ..scenario(shares) }.run();
     let attributes = &mut run.repeat().queues[0].at_start;
     attributes.insert("iosched/strict_guarantees".to_owned(), "0".to_owned());
     run
+}
+
+pub(crate) fn recorded() -> Run {
+    job(&BROKEN, 100.0)
 }
 
 /// A run with one trial per arm and one repeat per round.

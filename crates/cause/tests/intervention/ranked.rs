@@ -5,7 +5,7 @@ use assay_cause::{
 };
 use assay_judge::verdict::{Cause, Judgement};
 
-use crate::explained::{BROKEN, KEPT, arm, consistent, finding, interventions, recorded};
+use crate::explained::{BROKEN, KEPT, arm, consistent, finding, interventions, job, recorded};
 
 /// Explains a run in which `room` was confirmed after four rounds.
 fn with_room_confirmed(
@@ -59,4 +59,22 @@ fn an_error_over_all_rounds_beyond_the_margin_is_not_called_within_it() {
         sentence.contains("over all rounds, and within what was promised in 4 of 4"),
         "{sentence}"
     );
+}
+
+/// Four groups keep 32 requests each outstanding, as in the thesis, and the cap of the lightest keeps 15 of them out of
+/// the queue. Sequential ones merge, so that the queue is shorter still. Its gain looks like injection's too.
+#[test]
+fn a_cap_that_keeps_out_what_the_queue_lacks_is_suspected_before_injection() {
+    let first = |lightest: f64, mean_queue| {
+        let rest = (1.0 - lightest) / 14.0;
+        let shares = [lightest, 2.0 * rest, 4.0 * rest, 8.0 * rest];
+        job(&shares, mean_queue).promise().causes[0].code.clone()
+    };
+    for lightest in [0.1, 0.26] {
+        for (mean_queue, code) in
+            [(20.0, "C-TAG-CAP"), (113.0, "C-TAG-CAP"), (126.0, "C-INJECTION")]
+        {
+            assert_eq!(first(lightest, mean_queue), code, "{lightest}, {mean_queue}");
+        }
+    }
 }
