@@ -67,6 +67,15 @@ pub fn explain(
 ) -> Result<Explained, Error> {
     let recorded = foreign::open(&context.root, run, options.trust_run, observer)?;
     let manifest = &recorded.manifest;
+    if let Some(guest) =
+        manifest.guest.as_ref().filter(|guest| context.guest.as_ref() != Some(*guest))
+    {
+        return Err(Error::usage(format!(
+            "the run took place in a guest ({})\n  hint: run `assay diagnose` in such a guest \
+             (`assay lab exec`)",
+            guest.line()
+        )));
+    }
     let judgement = crate::judge(manifest, &recorded.samples);
     let target = Target::find(manifest, &judgement, options.trial)?;
     if let Some(why) = too_few(options.rounds, target.judged.verdict) {
@@ -160,6 +169,7 @@ fn announcement(target: &Target, trials: &[(String, Trial)], length: Length) -> 
 
 #[cfg(test)]
 mod tests {
+    use assay_record::run_folder::Guest;
     use assay_sys::files::Trust;
 
     use super::*;
@@ -223,6 +233,34 @@ mod tests {
             error.to_string().contains("`--allow-foreign-run`") && replayed.borrow().is_empty()
         );
         assert!(!out.exists());
+    }
+
+    /// It was refused in the guest itself, too, although the error sent there.
+    #[test]
+    fn the_run_of_a_guest_is_explained_in_such_a_guest_only() {
+        let temp = tempfile::tempdir().unwrap();
+        let recorded = as_recorded_now("one-cpu", &temp);
+        let folder = RunFolder::open(&recorded).unwrap();
+        let mut manifest = assay_record::run_folder::Run::from_folder(&folder).unwrap().manifest;
+        let guest = Guest {
+            kernel: "6.12".to_owned(),
+            layout: "v2".to_owned(),
+            accelerator: "kvm".to_owned(),
+            nodes: 1,
+        };
+        manifest.guest = Some(guest.clone());
+        folder.write_manifest(&manifest).unwrap();
+        let explained_in = |guest: Option<Guest>, out: &str| {
+            let context = Context { guest, ..context(&recorded, &temp).0 };
+            let options = options(&temp.path().join(out), &[]);
+            explain(&context, &recorded, &options, &mut Transcript::default())
+        };
+        let error = explained_in(None, "host").unwrap_err().to_string();
+        assert!(error.contains("took place in a guest"), "{error}");
+        let other = Guest { layout: "v1".to_owned(), ..guest.clone() };
+        assert!(explained_in(Some(other), "other").is_err());
+        let explained = explained_in(Some(guest), "same").unwrap();
+        assert_eq!(explained.explanation.causes[0].code, "C-CPU");
     }
 
     #[test]

@@ -163,13 +163,6 @@ fn smallest(manifest: &Manifest, judgement: &Judgement) -> Option<(usize, usize)
 
 /// The recorded study with the overrides of its run.
 fn recorded_study(manifest: &Manifest) -> Result<Study, Error> {
-    if let Some(guest) = &manifest.guest {
-        return Err(Error::usage(format!(
-            "the run took place in a guest ({})\n  hint: run `assay diagnose` in such a guest \
-             (`assay lab exec`)",
-            guest.line()
-        )));
-    }
     let record = manifest.study_choice.as_ref();
     let choice = record.and_then(|record| StudyChoice::from_record(record, manifest.seed));
     let choice = choice.ok_or_else(|| {
