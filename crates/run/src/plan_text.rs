@@ -59,7 +59,8 @@ pub fn plan_text(loaded: &Loaded, plan: &Plan) -> String {
 #[must_use]
 pub fn steps_text(name: &str, plan: &Plan) -> String {
     let repeats = plan.slots.len() / plan.trials.len().max(1);
-    let mut lines = vec![format!("# {name} by hand, as root: one of {}", count(repeats, "repeat"))];
+    let mut lines =
+        vec![format!("# {name} by hand, as root; a run takes {}", count(repeats, "repeat"))];
     lines.extend(
         plan.refusals.iter().map(|refusal| format!("# this host cannot: {}", refusal.what)),
     );
