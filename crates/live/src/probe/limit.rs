@@ -6,8 +6,6 @@ use std::str::FromStr;
 use assay_sys::kernel::{Error, Root};
 use assay_sys::units::{Bytes, CpuSet};
 
-use crate::probe::proof::io_weight::number_of;
-
 /// Stands for a file: on v2 programs decide about devices.
 pub(crate) const DEVICE_PROGRAM: &str = "device program";
 
@@ -158,7 +156,7 @@ impl Limit {
                 number(&text).filter(|bytes| *bytes < 2_f64.powi(62))
             }
             Self::PidsMax => number(&text),
-            Self::IoWeight => number_of(&text).filter(|weight| *weight != 100.0),
+            Self::IoWeight => weight_of(&text).filter(|weight| *weight != 100.0),
             Self::CpusetCpus | Self::IoMax | Self::WriteMax | Self::Devices => None,
         })
     }
@@ -192,6 +190,11 @@ pub(crate) fn cpus_of(root: &Root, group: &Path, is_v2: bool) -> Result<CpuSet, 
 
 fn number<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
+}
+
+/// The weight of a disk: `default 100`, or `100` on v1.
+pub(crate) fn weight_of(text: &str) -> Option<f64> {
+    number(text.lines().next()?.trim_start_matches("default ").trim())
 }
 
 /// Quota by period; none without a quota, which is `max` on v2 and -1 on v1.

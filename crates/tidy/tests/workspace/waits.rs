@@ -134,6 +134,7 @@ const BOUNDS_OF_PROCESSES: [(&str, usize, &str); 14] = [
     ("audit/src/collect/open_files.rs", 2, "a bounded query"),
     ("conform/src/cases/cpuset.rs", 1, "our own probe"),
     ("lab/src/disk_space.rs", 1, "the process of our own guest"),
+    ("live/src/probe/proof/io.rs", 1, "our own file"),
     ("record/src/sample/source/pages.rs", 3, "bounded queries; the sampler's step"),
     ("record/src/sample/source/threads/by_proc.rs", 2, "the sampler's step, of 10 s"),
     ("run/src/runner/placement.rs", 2, "a bounded query"),

@@ -8,6 +8,7 @@ use assay_sys::kernel::{Error, Root};
 
 use super::{Proof, io, weight};
 use crate::probe::beside::{Beside, COPY, TWIN};
+use crate::probe::limit::weight_of;
 
 /// So that a group beside them with the usual weight of 100 loses less than a third of the disk, and BFQ leaves each more than
 /// one of few requests: it has its weight's part of them (docs/findings/bfq-cap.md).
@@ -41,17 +42,12 @@ pub(crate) fn lost(
         )));
     };
     let own = root.read_trimmed(group.join("io.bfq.weight")).ok();
-    let is_default = own.is_some_and(|text| number_of(&text) == Some(100.0));
+    let is_default = own.is_some_and(|text| weight_of(&text) == Some(100.0));
     let is_lost = scheduler == BFQ && is_default;
     Ok(is_lost.then(|| format!("bfq divides disk {disk}, and reads io.bfq.weight, which is 100")))
 }
 
 const NOT_USED: &str = "the group has used no disk so far";
-
-/// `default 100`, or `100` on v1.
-pub(crate) fn number_of(text: &str) -> Option<f64> {
-    text.lines().next()?.trim_start_matches("default ").trim().parse().ok()
-}
 
 /// Two readers with one request each, which BFQ serves in turns.
 pub(super) fn prove(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
@@ -136,8 +132,8 @@ fn used(root: &Root, group: &Path, is_v2: bool) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    /// What a group that used two disks is told, with the scheduler of the one that it used most.
-    fn told(scheduler: &str, files: &[(&str, &str)]) -> Result<Option<String>, String> {
+    /// Of a group that used two disks, with the scheduler of the one that it used most.
+    fn found(scheduler: &str, files: &[(&str, &str)]) -> Result<Option<String>, String> {
         let folder = tempfile::tempdir().unwrap();
         let queue = folder.path().join("sys/dev/block/8:16/queue");
         for folder in [queue.clone(), folder.path().join("cg/a")] {
@@ -154,18 +150,18 @@ mod tests {
     fn a_weight_without_anything_that_divides_is_lost() {
         let used = ("a/io.stat", "8:0 rbytes=1 wbytes=0\n8:16 rbytes=5 wbytes=5\n");
         let none = "[none] mq-deadline bfq\n";
-        let says = told(none, &[used]).unwrap().unwrap();
+        let says = found(none, &[used]).unwrap().unwrap();
         assert_eq!(says, "nothing divides by weight what it uses: 8:16 (none), without iocost");
         let qos = ("io.cost.qos", "8:16 enable=1 ctrl=auto\n");
-        assert_eq!(told(none, &[used, qos]), Ok(None));
+        assert_eq!(found(none, &[used, qos]), Ok(None));
         let bfq = "none [bfq]\n";
-        assert_eq!(told(bfq, &[used]), Ok(None));
-        assert_eq!(told(bfq, &[used, ("a/io.bfq.weight", "default 300\n")]), Ok(None));
+        assert_eq!(found(bfq, &[used]), Ok(None));
+        assert_eq!(found(bfq, &[used, ("a/io.bfq.weight", "default 300\n")]), Ok(None));
         let default = ("a/io.bfq.weight", "default 100\n");
-        assert!(told(bfq, &[used, default]).unwrap().unwrap().contains("reads io.bfq.weight"));
-        assert_eq!(told(none, &[]), Err(NOT_USED.to_owned()));
+        assert!(found(bfq, &[used, default]).unwrap().unwrap().contains("reads io.bfq.weight"));
+        assert_eq!(found(none, &[]), Err(NOT_USED.to_owned()));
         assert_eq!(
-            told(none, &[("a/io.stat", "8:0 rbytes=1 wbytes=0\n")]),
+            found(none, &[("a/io.stat", "8:0 rbytes=1 wbytes=0\n")]),
             Err(NOT_USED.to_owned())
         );
     }
