@@ -33,13 +33,15 @@ impl Hostile {
         let text = fs::read_to_string(script).unwrap();
         command.args(["-c", &text]).arg(file).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut server = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let processes: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        if processes.len() != 3 {
+        let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map(Result::unwrap);
+        // Without the first one there are no such namespaces.
+        let said =
+            lines.next().map(|_| lines.next().expect("its processes, or why there are none"));
+        let Some(numbers) = said.filter(|line| !line.starts_with("refused")) else {
             server.wait().unwrap();
             return None;
-        }
+        };
+        let processes: Vec<String> = numbers.split(' ').map(str::to_owned).collect();
         let facts = assay_host::gather(&Root::real()).unwrap();
         let io = &facts.cgroup.controllers["io"].hierarchy;
         // A limit that binds nobody: the audit asks on which disks their files are.

@@ -64,8 +64,12 @@ fn words(root: &Root, pid: u32, (tid, state): (u32, char)) -> String {
     }
     let own_root = root.clone();
     let read = move || (place(&own_root, pid, tid), file(&own_root, pid, tid));
-    let answer = BoundedQueries::with_limit(PATIENCE).run(pid, read);
-    let Ok((place, file)) = answer else { return words + ", within exec(2)" };
+    let mut queries = BoundedQueries::with_limit(PATIENCE);
+    let Ok((place, file)) = queries.run(pid, read) else {
+        // No answer, or no thread for the question.
+        let within = queries.unresponsive().map(|_| ", within exec(2)");
+        return words + within.unwrap_or_default();
+    };
     // "0" is a process that does not wait, or one that this process may not inspect.
     if !place.is_empty() && place != "0" {
         words += &format!(", waits in {place}");
@@ -219,6 +223,8 @@ mod tests {
     use super::*;
     use std::process::{Command, Stdio};
 
+    use crate::kernel::fifo::Fifo;
+
     #[test]
     fn only_calls_on_a_descriptor_name_one() {
         let line = |call: libc::c_long| format!("{call} 0x3 0x7ffd 0x1000 0x0 0x0 0x0 0x7 0x8");
@@ -324,6 +330,17 @@ mod tests {
         // As if this process, and the watch in it, had been stopped for that long.
         let long = Duration::from_millis(1200);
         assert!(look('S', long) < long, "the pause counts");
+    }
+
+    /// A FIFO without a writer acts as a file whose reader waits.
+    #[test]
+    fn a_process_within_exec_is_described_all_the_same() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::at(tree.path());
+        thread(&root, (7, 7), 'D', 5);
+        std::fs::remove_file(tree.path().join("proc/7/task/7/wchan")).unwrap();
+        drop(Fifo::make(&tree.path().join("proc/7/task/7"), "wchan").unwrap());
+        assert_eq!(describe(&root, 7), "state D, within exec(2)");
     }
 
     #[test]
