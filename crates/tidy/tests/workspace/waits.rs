@@ -129,7 +129,7 @@ const OF_PROCESSES: [&str; 11] = [
 ];
 
 /// Files of the product that read one of these, how often, and what bounds it.
-const BOUNDS_OF_PROCESSES: [(&str, usize, &str); 14] = [
+const BOUNDS_OF_PROCESSES: [(&str, usize, &str); 15] = [
     ("audit/src/collect/kubelet.rs", 1, "a bounded query"),
     ("audit/src/collect/open_files.rs", 2, "a bounded query"),
     ("conform/src/cases/cpuset.rs", 1, "our own probe"),
