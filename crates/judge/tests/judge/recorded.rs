@@ -45,7 +45,7 @@ fn the_fault_of_every_recorded_run_is_named_first() {
     }
 }
 
-/// A later recording of these runs leaves one of each version that was released.
+/// Runs may be recorded again with a later version, as long as one of each released version is left.
 #[test]
 fn a_run_of_every_released_version_is_judged() {
     let runs = faults().into_iter().map(|(_, _, folder)| Run::load(&folder).unwrap().manifest);
