@@ -6,6 +6,7 @@ use assay_record::run_folder::{
     RelationRecord,
 };
 use assay_study::plan::{Plan, Trial, changes, script};
+use assay_sys::escape::line;
 use assay_sys::units::{Percent, format_duration};
 
 use crate::before_run::{needs_text, replaced};
@@ -58,15 +59,16 @@ pub fn plan_text(loaded: &Loaded, plan: &Plan) -> String {
 /// One repeat of each trial as a script, for those who want to do it by hand.
 #[must_use]
 pub fn steps_text(name: &str, plan: &Plan) -> String {
-    let repeats = plan.slots.len() / plan.trials.len().max(1);
-    let mut lines =
-        vec![format!("# {name} by hand, as root; a run takes {}", count(repeats, "repeat"))];
-    lines.extend(
-        plan.refusals.iter().map(|refusal| format!("# this host cannot: {}", refusal.what)),
-    );
-    for (index, trial) in plan.trials.iter().enumerate() {
-        lines.push(format!("\n# trial {} of {}: {}", index + 1, plan.trials.len(), factors(trial)));
-        lines.push(script(trial));
+    let (trials, repeats) = (plan.trials.len(), plan.slots.len() / plan.trials.len().max(1));
+    let head = format!("{name} by hand, as root; a run takes {}", count(repeats, "repeat"));
+    let refusals =
+        plan.refusals.iter().map(|refusal| format!("this host cannot: {}", refusal.what));
+    // A comment ends with its line.
+    let mut lines: Vec<String> =
+        std::iter::once(head).chain(refusals).map(|text| format!("# {}", line(&text))).collect();
+    for (number, trial) in (1..).zip(&plan.trials) {
+        let of_trial = format!("trial {number} of {trials}: {}", factors(trial));
+        lines.push(format!("\n# {}\n{}", line(&of_trial), script(trial)));
     }
     lines.join("\n")
 }

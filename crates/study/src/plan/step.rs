@@ -26,7 +26,7 @@ use crate::plan::trial::{
 /// The name of all that is made by hand. A run has names of its own.
 const NAME: &str = "assay-by-hand";
 
-/// Around text that the shell expands: all other text is quoted.
+/// Around text that the shell expands: all other text is quoted, and none of a study's has it.
 const RAW: char = '\u{1}';
 
 /// One change of the host, as commands of a shell.
@@ -150,7 +150,7 @@ fn device(disk: &DiskPlan) -> String {
         DiskSource::Loop => raw(&format!("${{disk_{}}}", disk.name.replace('-', "_"))),
         DiskSource::NullBlk(_) => format!("/dev/assay-{}", disk.name),
         DiskSource::Block { device, .. } => device.clone(),
-        DiskSource::Directory { path } => format!("{path}/{NAME}-{}", disk.name),
+        DiskSource::Directory { path } => format!("{}/{NAME}-{}", path.replace(RAW, ""), disk.name),
     }
 }
 
@@ -250,13 +250,13 @@ impl Steps {
         let scheduler = disk.scheduler.iter().map(|name| ("scheduler", name));
         let others = disk.queue.iter().map(|(attribute, value)| (attribute.as_str(), value));
         for (attribute, value) in scheduler.chain(others) {
-            let path = format!("{queue}/{attribute}");
+            let path = format!("{queue}/{}", attribute.replace(RAW, ""));
             // A disk that was made vanishes with its queue.
             let inverse = match &disk.source {
                 DiskSource::Block { .. } => self.keep(&path),
                 _ => String::new(),
             };
-            self.add(write(value, &path), inverse);
+            self.add(format!("echo {} > {}", shell_word(value), word(&path)), inverse);
         }
     }
 
@@ -412,7 +412,7 @@ impl Steps {
         let Some(Target::Directory { path, .. }) = one.target(one.owner) else { return };
         self.add(format!("mkdir {}", word(&path)), "");
         if let Some(user) = &one.owner.user {
-            self.add(format!("chown {} {}", word(user), word(&path)), "");
+            self.add(format!("chown {} {}", shell_word(user), word(&path)), "");
         }
     }
 }
@@ -452,6 +452,11 @@ impl Started<'_> {
         let words: Vec<String> = match &workload.tool {
             ToolPlan::Fio(job) => {
                 let mut job = job.clone();
+                job.name.retain(|sign| sign != RAW);
+                for (name, value) in &mut job.options {
+                    name.retain(|sign| sign != RAW);
+                    value.iter_mut().for_each(|value| value.retain(|sign| sign != RAW));
+                }
                 if let Some(target) = &target {
                     job.set_target(target);
                 }
@@ -474,7 +479,11 @@ impl Started<'_> {
                 let allowed = r"$(sed -n 's/^Cpus_allowed_list:\s*//p' /proc/self/status)";
                 let cpus = Some(own.unwrap_or_else(|| raw(allowed)));
                 let known = Placeholders { directory, device, cpus };
-                let (program, words) = invocation.command(&known, None);
+                let mut own = invocation.clone();
+                for text in own.words.iter_mut().chain([&mut own.program]) {
+                    text.retain(|sign| sign != RAW);
+                }
+                let (program, words) = own.command(&known, None);
                 std::iter::once(program).chain(words).collect()
             }
         };
@@ -485,10 +494,17 @@ impl Started<'_> {
     fn placed(&self) -> String {
         let user = self.owner.user.as_deref().map(|user| match user.split_once(':') {
             Some((uid, gid)) => {
-                format!("setpriv --reuid={} --regid={} --clear-groups ", word(uid), word(gid))
+                format!(
+                    "setpriv --reuid={} --regid={} --clear-groups ",
+                    shell_word(uid),
+                    shell_word(gid)
+                )
             }
             None => {
-                format!("setpriv --reuid={0} --regid=\"$(id -g {0})\" --init-groups ", word(user))
+                format!(
+                    "setpriv --reuid={0} --regid=\"$(id -g {0})\" --init-groups ",
+                    shell_word(user)
+                )
             }
         });
         let own = |one: &&PlacementRecord| one.workload == self.owner.name;

@@ -74,6 +74,19 @@ fn groups_are_made_before_knobs_and_knobs_before_workloads() {
     }
 }
 
+/// The mark of what the shell expands is none in a study.
+#[test]
+fn no_text_of_a_study_is_left_to_the_shell() {
+    let mut study = study("io-weight");
+    for workload in study.workloads.values_mut() {
+        let assay_study::Tool::Fio { args } = &mut workload.tool else { continue };
+        let evil = Templated::Value(Scalar::Text("\u{1}$(reboot)\u{1}".to_owned()));
+        args.push(("description".to_owned(), evil));
+    }
+    let script = script(&plan(&study, &host(false), 1).trials[0]);
+    assert!(script.contains("'--description=$(reboot)'"), "{script}");
+}
+
 /// fio 3.33 reads `bs=4 KiB` as 4 bytes, and `bs=4KiB` as 4000.
 #[test]
 fn amounts_of_fio_have_the_units_of_a_study() {
