@@ -120,7 +120,7 @@ fn a_plan_names_every_setting_and_changes_none() {
     let bench = Bench::aside();
     let study = bench.write("settings.toml", STUDY);
     let checked = bench.assay(["check".as_ref(), study.as_os_str()]);
-    for part in ["`314572800` to /proc/sys/vm/dirty_bytes", "cannot be restored"] {
+    for part in ["echo 314572800 > /proc/sys/vm/dirty_bytes", "cannot be restored"] {
         assert!(checked.stdout.contains(part), "no {part} in {}", checked.stdout);
     }
     assert_ne!(vm("swappiness"), "37");
