@@ -65,7 +65,7 @@ fn the_steps_of_a_study_of_cpus_can_be_typed() {
 #[test]
 fn the_steps_of_a_study_of_disks_can_be_typed() {
     let Some(bench) = Bench::on_host("steps of a study of disks") else { return };
-    shipped_with(&bench, "io-weight-job.fio", &[("size=1G", "size=24M")]);
+    shipped_with(&bench, "io-weight-job.fio", &[("size=1G", "size=24M\ntime_based")]);
     let study = shipped_with(&bench, "io-weight-job.toml", &[("\"5184 MiB\"", "\"176 MiB\"")]);
     assert_works(&bench, &study, &["--duration", "1s"]);
 }

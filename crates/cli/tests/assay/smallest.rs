@@ -81,7 +81,7 @@ fn assert_whole(repeat: &Value, out: &Path, smallest: &Smallest, ended: &Ended) 
 fn the_cache_ladder() {
     whole(&Smallest {
         study: "cache-ladder",
-        sizes: &[("points = 3, sample-ms = 5", "points = 1, sample-ms = 1")],
+        sizes: &[("points = 3, samples = 2, sample-ms = 5", "points = 1, sample-ms = 1")],
         options: &["--duration", "60s"],
         needs: &[],
         metrics: &[("chase", "random_l1_ns"), ("chase", "random_least_rise")],

@@ -178,7 +178,9 @@ impl Reader<'_> {
     fn caps(&mut self) -> Result<bool, Error> {
         let Place { mount, group, .. } = self.place;
         let own = self.root.read(group.join(self.claim.knob))?;
-        for above in upwards(mount, group).skip(1) {
+        // On v1 caps of groups above do not hold for those below them (throtl_pd_init of block/blk-throttle.c).
+        let levels = if self.place.is_v2 { usize::MAX } else { 1 };
+        for above in upwards(mount, group).take(levels).skip(1) {
             let text = self.root.read(above.join(self.claim.knob))?;
             let name = self.shown(above);
             if let Some(tighter) = tighter_above(self.limit, &own, &text) {

@@ -3,8 +3,9 @@
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use assay_sys::kernel::Error;
+use assay_conform::Running;
 use assay_sys::kernel::device_program::{DeviceRule, attach_too, attached};
+use assay_sys::kernel::{Error, Root};
 use rustix::fs::{major, minor};
 use rustix::io::Errno;
 
@@ -56,21 +57,38 @@ pub(super) fn rules(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     let mut probes = [beside.start(COPY, "device")?, beside.start(TWIN, "device")?];
     let mut tried = Vec::new();
     for path in TRIED {
-        let Some(is_allowed) = is_allowed(path, rules.as_deref()) else { continue };
-        let [copy, twin] = probes.each_mut().map(|probe| {
-            probe.send(&format!("open r {path}"));
-            probe.refusal()
-        });
+        let Some(is_allowed) = is_allowed(beside.root, path, rules.as_deref()) else { continue };
+        let [copy, twin] = probes.each_mut().map(|probe| opened(probe, path));
         tried.push(Tried { path, is_allowed, copy: copy?, twin: twin? });
     }
     Ok(judge(&tried))
 }
 
-/// `None` if there is no such device.
-fn is_allowed(path: &str, rules: Option<&[DeviceRule]>) -> Option<Option<bool>> {
+/// Why the device was not opened. A probe that has ended says nothing of it.
+fn opened(probe: &mut Running, path: &str) -> Result<Option<Errno>, Error> {
+    probe.send(&format!("open r {path}"));
+    let line = probe.line()?;
+    let number = |line: &str| line.strip_prefix("refused ")?.parse().ok();
+    match line.as_deref() {
+        Some("done") => Ok(None),
+        Some(line) => match number(line) {
+            Some(number) => Ok(Some(Errno::from_raw_os_error(number))),
+            None => Err(Error::unexpected("open", Path::new(path), line.to_owned())),
+        },
+        None => Err(probe.ended()),
+    }
+}
+
+/// `None` if there is no such device. One that the kernel does not know yet may load a module when it is opened.
+fn is_allowed(root: &Root, path: &str, rules: Option<&[DeviceRule]>) -> Option<Option<bool>> {
     let device = std::fs::metadata(path).ok()?;
     let number = (major(device.rdev()), minor(device.rdev()));
     let is_block = device.file_type().is_block_device();
+    let kind = if is_block { "block" } else { "char" };
+    let known = format!("/sys/dev/{kind}/{}:{}", number.0, number.1);
+    if !(is_block || device.file_type().is_char_device()) || !root.exists(known) {
+        return None;
+    }
     let is_about = |rule: &DeviceRule| rule.is_about_reading(is_block, number);
     Some(rules.map(|rules| rules.iter().any(is_about)))
 }
@@ -81,7 +99,7 @@ fn judge(tried: &[Tried]) -> Proof {
     let names = |of: &dyn Fn(&&&Tried) -> bool| -> Vec<&str> {
         free.iter().filter(of).map(|one| one.path).collect()
     };
-    let opened = names(&|one| one.is_allowed == Some(false) && one.copy != Some(Errno::PERM));
+    let opened = names(&|one| one.is_allowed == Some(false) && one.copy.is_none());
     let refused = names(&|one| one.copy == Some(Errno::PERM));
     let denied = names(&|one| one.is_allowed == Some(true) && one.copy.is_some());
     if !opened.is_empty() {

@@ -1,7 +1,8 @@
 //! Reads of a disk, and writes to it: no more in a second. Something is written only into a file without a name, where somebody allows it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use assay_conform::{Interval, Running, Window};
@@ -118,10 +119,24 @@ pub(super) fn max(beside: &Beside<'_>, group: &Path, limit: Limit) -> Result<Pro
     };
     let (mut proofs, mut left_out) = (Vec::new(), Vec::new());
     for cap in all.iter().filter(|cap| cap.device == first.device) {
-        match target(beside, cap)? {
-            Ok(target) => proofs.push(try_cap(beside, file, cap, &target)?),
-            Err(why) => left_out.push(format!("{} was not tried: {why}", cap.kind.key())),
-        }
+        let tried = match target(beside, cap) {
+            Ok(Ok(target)) => try_cap(beside, file, cap, &target).map(Ok),
+            Ok(Err(why)) => Ok(Err(why)),
+            Err(error) => Err(error),
+        };
+        let why = match tried {
+            Ok(Ok(proof)) => {
+                proofs.push(proof);
+                continue;
+            }
+            Ok(Err(why)) => why,
+            Err(error) if cap.kind.is_of_writes() => error.to_string(),
+            Err(error) => return Err(error),
+        };
+        left_out.push(format!("{} was not tried: {why}", cap.kind.key()));
+    }
+    if all.iter().any(|cap| cap.device != first.device) {
+        left_out.push(format!("only {} was tried", first.device));
     }
     if proofs.is_empty() {
         return Ok(Proof::not_provable(left_out.join("; ")));
@@ -156,8 +171,16 @@ fn target(beside: &Beside<'_>, cap: &Cap) -> Result<Result<Opened, String>, Erro
         return Ok(Err(format!("{} is on {number}, not on {}", folder.display(), cap.device)));
     }
     let file = directory.unnamed(SIZE).map_err(failed)?;
-    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    Ok(Ok(Opened { path: path.into(), _file: Some(file) }))
+    // By the id that this process has where /proc is from, and only if that leads here.
+    let own = std::fs::read_link("/proc/self").unwrap_or_default();
+    let path = Path::new("/proc").join(own).join("fd").join(file.as_raw_fd().to_string());
+    let identity = |metadata: std::io::Result<Metadata>| {
+        metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    };
+    if identity(std::fs::metadata(&path)) != identity(file.metadata()) {
+        return Ok(Err(format!("{} is not this process's file", path.display())));
+    }
+    Ok(Ok(Opened { path, _file: Some(file) }))
 }
 
 fn try_cap(beside: &Beside<'_>, file: &str, cap: &Cap, target: &Opened) -> Result<Proof, Error> {
@@ -206,7 +229,12 @@ pub(super) fn node(beside: &Beside<'_>, device: &str) -> Result<PathBuf, Error> 
     let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="));
     let name =
         name.ok_or_else(|| Error::unexpected("understand", &file, "it names no device file"))?;
-    Ok(Path::new("/dev").join(name))
+    let path = Path::new("/dev").join(name);
+    let number = std::fs::metadata(&path).map(|node| node.rdev()).unwrap_or(0);
+    if format!("{}:{}", major(number), minor(number)) != device {
+        return Err(Error::unexpected("use", &path, format!("it is not {device}")));
+    }
+    Ok(path)
 }
 
 /// Reads in windows of half a second, each counted as so many.

@@ -29,11 +29,19 @@ pub(crate) fn lost(
     if disks.is_empty() {
         return Err(NOT_USED.to_owned());
     }
-    let qos = root.read(mount.join("io.cost.qos")).unwrap_or_default();
+    let qos = match root.read(mount.join("io.cost.qos")) {
+        Ok(text) => text,
+        Err(error) if is_v2 => return Err(format!("iocost may divide its disks: {error}")),
+        Err(_) => String::new(),
+    };
     let is_on = |line: &str| field(line, "enable") == Some("1");
     let is_under_iocost =
         |disk: &str| device_lines(&qos).any(|(device, line)| device == disk && is_on(line));
-    let divides = |(disk, scheduler): &&(String, String)| scheduler == BFQ || is_under_iocost(disk);
+    if disks.iter().any(|(disk, _)| is_under_iocost(disk)) {
+        return Ok(None);
+    }
+    // The last kernels with cfq are of 2018.
+    let divides = |(_, scheduler): &&(String, String)| [BFQ, "cfq"].contains(&scheduler.as_str());
     let Some((disk, scheduler)) = disks.iter().find(divides) else {
         let shown = disks.iter().map(|(disk, scheduler)| format!("{disk} ({scheduler})"));
         let shown = shown.collect::<Vec<_>>().join(", ");
@@ -59,7 +67,7 @@ pub(super) fn prove(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     let disks = used(beside.root, group, beside.is_v2());
     let Some((disk, _)) = disks.iter().find(|(_, scheduler)| scheduler == BFQ) else {
         return Ok(Proof::not_provable(
-            "iocost divides a disk only while it is busy by iocost's own model, which no proof can tell",
+            "only bfq divides a disk that is not busy by its own model, too",
         ));
     };
     let Some(file) = file_of_bfq(beside.root, &beside.groups[COPY], beside.is_v2()) else {
@@ -88,7 +96,9 @@ pub(super) fn prove(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     if reads < 100.0 {
         return Ok(Proof::not_provable(format!("others left the probes {reads} reads")));
     }
-    Ok(weight::judge([&divided, &equal], LOW, &format!("disk {disk}"), ""))
+    let own = beside.root.read_trimmed(group.join(file))?;
+    let proof = weight::judge([&divided, &equal], LOW, &format!("disk {disk}"), "");
+    Ok(proof.with(format!("bfq reads {file} of the group: {own}")))
 }
 
 /// The file that bfq reads; `io.weight` is iocost's where both are built in.
@@ -140,7 +150,7 @@ mod tests {
             std::fs::create_dir_all(folder).unwrap();
         }
         std::fs::write(queue.join("scheduler"), scheduler).unwrap();
-        for (file, text) in files {
+        for (file, text) in [("io.cost.qos", "")].iter().chain(files) {
             std::fs::write(folder.path().join("cg").join(file), text).unwrap();
         }
         lost(&Root::at(folder.path()), Path::new("/cg"), Path::new("/cg/a"), true)

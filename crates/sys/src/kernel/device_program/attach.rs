@@ -30,7 +30,7 @@ struct Attach {
     flags: u32,
 }
 
-/// `union bpf_attr` for BPF_PROG_QUERY (4.15).
+/// `union bpf_attr` for BPF_PROG_QUERY (4.15), whole: from 6.17 to 7.1 the kernel writes `revision` whatever size it is given.
 #[repr(C)]
 struct Query {
     group: u32,
@@ -40,6 +40,9 @@ struct Query {
     ids: u64,
     count: Cell<u32>,
     padding: u32,
+    /// Of programs, of links, and of their flags; not asked for.
+    arrays: [u64; 3],
+    revision: Cell<u64>,
 }
 
 /// `union bpf_attr` for BPF_PROG_GET_FD_BY_ID (4.13).
@@ -74,6 +77,8 @@ pub fn attached(root: &Root, group: &Path) -> Result<Attached, Error> {
         ids: ids.as_ptr() as u64,
         count: Cell::new(MOST as u32),
         padding: 0,
+        arrays: [0; 3],
+        revision: Cell::new(0),
     };
     call(BPF_PROG_QUERY, &query)
         .map_err(|cause| explain("look for device programs of", group, &cause))?;
