@@ -172,7 +172,7 @@ fn target(beside: &Beside<'_>, cap: &Cap) -> Result<Result<Opened, String>, Erro
     }
     let file = directory.unnamed(SIZE).map_err(failed)?;
     // By the id that this process has where /proc is from, and only if that leads here.
-    let own = std::fs::read_link("/proc/self").unwrap_or_default();
+    let own = beside.root.link("/proc/self").unwrap_or_default();
     let path = Path::new("/proc").join(own).join("fd").join(file.as_raw_fd().to_string());
     let identity = |metadata: std::io::Result<Metadata>| {
         metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
