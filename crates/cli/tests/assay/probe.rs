@@ -313,7 +313,7 @@ fn a_part_of_a_disk_is_lost_without_a_scheduler_that_divides() {
     assert!(asked["reason"].as_str().unwrap().contains("--saturate-disks"), "{asked:#}");
     let saturated = tried(&["--saturate-disks"], 0);
     assert_ne!(saturated["verdict"], "not-enforced", "{saturated:#}");
-    assert_eq!(saturated["measured"].as_array().unwrap().len(), 2, "{saturated:#}");
+    assert_eq!(saturated["measured"].as_array().unwrap().len(), 3, "{saturated:#}");
     disk.queue("scheduler", "none");
     let lost = tried(&[], 1);
     let says = format!("{} (none)", disk.number());

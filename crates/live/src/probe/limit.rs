@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
+use assay_host::knob::weight;
 use assay_sys::kernel::{Error, Root};
 use assay_sys::units::{Bytes, CpuSet};
 
@@ -156,7 +157,9 @@ impl Limit {
                 number(&text).filter(|bytes| *bytes < 2_f64.powi(62))
             }
             Self::PidsMax => number(&text),
-            Self::IoWeight => weight_of(&text).filter(|weight| *weight != 100.0),
+            Self::IoWeight => {
+                weight(&text).filter(|weight| *weight != 100).map(|weight| weight as f64)
+            }
             Self::CpusetCpus | Self::IoMax | Self::WriteMax | Self::Devices => None,
         })
     }
@@ -190,11 +193,6 @@ pub(crate) fn cpus_of(root: &Root, group: &Path, is_v2: bool) -> Result<CpuSet, 
 
 fn number<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
-}
-
-/// The weight of a disk: `default 100`, or `100` on v1.
-pub(crate) fn weight_of(text: &str) -> Option<f64> {
-    number(text.lines().next()?.trim_start_matches("default ").trim())
 }
 
 /// Quota by period; none without a quota, which is `max` on v2 and -1 on v1.

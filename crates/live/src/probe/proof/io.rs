@@ -119,21 +119,11 @@ pub(super) fn max(beside: &Beside<'_>, group: &Path, limit: Limit) -> Result<Pro
     };
     let (mut proofs, mut left_out) = (Vec::new(), Vec::new());
     for cap in all.iter().filter(|cap| cap.device == first.device) {
-        let tried = match target(beside, cap) {
-            Ok(Ok(target)) => try_cap(beside, file, cap, &target).map(Ok),
-            Ok(Err(why)) => Ok(Err(why)),
-            Err(error) => Err(error),
-        };
-        let why = match tried {
-            Ok(Ok(proof)) => {
-                proofs.push(proof);
-                continue;
-            }
-            Ok(Err(why)) => why,
-            Err(error) if cap.kind.is_of_writes() => error.to_string(),
-            Err(error) => return Err(error),
-        };
-        left_out.push(format!("{} was not tried: {why}", cap.kind.key()));
+        let tried = target(beside, cap).and_then(|target| try_cap(beside, file, cap, &target));
+        match tried {
+            Ok(proof) => proofs.push(proof),
+            Err(why) => left_out.push(format!("{} was not tried: {why}", cap.kind.key())),
+        }
     }
     if all.iter().any(|cap| cap.device != first.device) {
         left_out.push(format!("only {} was tried", first.device));
@@ -153,14 +143,16 @@ struct Opened {
 }
 
 /// The disk itself to be read; to be written, a file where somebody allows that.
-fn target(beside: &Beside<'_>, cap: &Cap) -> Result<Result<Opened, String>, Error> {
+fn target(beside: &Beside<'_>, cap: &Cap) -> Result<Opened, Error> {
     if !cap.kind.is_of_writes() {
-        return Ok(Ok(Opened { path: node(beside, &cap.device)?, _file: None }));
+        return Ok(Opened { path: node(beside, &cap.device)?, _file: None });
     }
     let Some(folder) = &beside.may.write_in else {
-        return Ok(Err("a proof writes only where --write-in allows it".to_owned()));
+        let why = "a proof writes only where --write-in allows it";
+        return Err(Error::unexpected("write to", Path::new(&cap.device), why));
     };
-    let failed = |error: files::Error| Error::unexpected("write in", folder, error.to_string());
+    let refused = |why: String| Error::unexpected("write in", folder, why);
+    let failed = |error: files::Error| refused(error.to_string());
     let directory = Dir::open(folder).map_err(failed)?;
     let number = directory.identity().map_err(failed)?.device;
     let number = format!("{}:{}", major(number), minor(number));
@@ -168,7 +160,8 @@ fn target(beside: &Beside<'_>, cap: &Cap) -> Result<Result<Opened, String>, Erro
     let block = Path::new("/sys/dev/block");
     let whole = beside.root.read_trimmed(block.join(&number).join("../dev"));
     if ![Some(&number), whole.ok().as_ref()].contains(&Some(&cap.device)) {
-        return Ok(Err(format!("{} is on {number}, not on {}", folder.display(), cap.device)));
+        let why = format!("{} is on {number}, not on {}", folder.display(), cap.device);
+        return Err(refused(why));
     }
     let file = directory.unnamed(SIZE).map_err(failed)?;
     // By the id that this process has where /proc is from, and only if that leads here.
@@ -178,9 +171,9 @@ fn target(beside: &Beside<'_>, cap: &Cap) -> Result<Result<Opened, String>, Erro
         metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
     };
     if identity(std::fs::metadata(&path)) != identity(file.metadata()) {
-        return Ok(Err(format!("{} is not this process's file", path.display())));
+        return Err(refused(format!("{} is not this process's file", path.display())));
     }
-    Ok(Ok(Opened { path, _file: Some(file) }))
+    Ok(Opened { path, _file: Some(file) })
 }
 
 fn try_cap(beside: &Beside<'_>, file: &str, cap: &Cap, target: &Opened) -> Result<Proof, Error> {

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use assay_conform::Window;
-use assay_host::knob::{device_lines, field};
+use assay_host::knob::{self, device_lines, field};
+use assay_sys::kernel::parse::choice;
 use assay_sys::kernel::{Error, Root};
 
 use super::{Proof, io, weight};
 use crate::probe::beside::{Beside, COPY, TWIN};
-use crate::probe::limit::weight_of;
 
 /// So that a group beside them with the usual weight of 100 loses less than a third of the disk, and BFQ leaves each more than
 /// one of few requests: it has its weight's part of them (docs/findings/bfq-cap.md).
@@ -50,7 +50,7 @@ pub(crate) fn lost(
         )));
     };
     let own = root.read_trimmed(group.join("io.bfq.weight")).ok();
-    let is_default = own.is_some_and(|text| weight_of(&text) == Some(100.0));
+    let is_default = own.is_some_and(|text| knob::weight(&text) == Some(100));
     let is_lost = scheduler == BFQ && is_default;
     Ok(is_lost.then(|| format!("bfq divides disk {disk}, and reads io.bfq.weight, which is 100")))
 }
@@ -133,7 +133,7 @@ fn used(root: &Root, group: &Path, is_v2: bool) -> Vec<(String, String)> {
     let scheduler = |disk: &str| {
         let queue = Path::new("/sys/dev/block").join(disk).join("queue/scheduler");
         let text = root.read_trimmed(queue).ok()?;
-        Some((disk.to_owned(), text.split(['[', ']']).nth(1)?.to_owned()))
+        Some((disk.to_owned(), choice::active(&text).to_owned()))
     };
     disks.into_iter().rev().filter_map(|(_, disk)| scheduler(disk)).collect()
 }
