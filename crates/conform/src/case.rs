@@ -1,8 +1,6 @@
 //! A single documented kernel behaviour, and what a host must have to show it.
 
-use assay_host::facts::{
-    Available, CORE, CgroupLayout, Hierarchy, HostFacts, ONLY_ON_V1, UsedHierarchy,
-};
+use assay_host::facts::{Available, CORE, Hierarchy, HostFacts, UsedHierarchy};
 use assay_host::knob::WEIGHT_MODE;
 
 use crate::fixture::Fixture;
@@ -80,18 +78,13 @@ impl Topic {
 /// A requirement of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// A hierarchy of either version with this controller (v2 name; `cpuacct`, `freezer`, `net_cls`
+    /// A hierarchy of either version with this controller (v2 name; `cpuacct` and `freezer`
     /// by their own).
     Controller(&'static str),
     /// The controller on cgroup v2.
     OnV2(&'static str),
     /// The controller on a cgroup v1 hierarchy.
     OnV1(&'static str),
-    /// The controller on a cgroup v1 hierarchy: the mounted one, or else one that the case mounts.
-    /// For net_cls and net_prio only since Linux 5.15: before, their first group permanently
-    /// disabled the association of sockets with cgroup v2 (`cgroup_sk_alloc_disable` of
-    /// kernel/cgroup/cgroup.c).
-    OwnV1(&'static str),
     /// One of these controllers, the first that is on cgroup v2.
     AnyOnV2(&'static [&'static str]),
     /// Some cgroup v1 hierarchy with a controller other than cpuset, whose groups need settings
@@ -134,8 +127,6 @@ impl Need {
             Self::Controller(name) => absent(facts, name),
             Self::OnV2(name) => absent(facts, name).or_else(|| on_other(facts, name, true)),
             Self::OnV1(name) => absent(facts, name).or_else(|| on_other(facts, name, false)),
-            Self::OwnV1(_) if to_mount(&[self], facts).is_some() => None,
-            Self::OwnV1(name) => absent(facts, name).or_else(|| on_other(facts, name, false)),
             Self::AnyOnV2(names) => match first_on_v2(facts, names) {
                 Some(name) => absent(facts, name),
                 None => Some(format!("none of {} is on cgroup v2", names.join(", "))),
@@ -189,22 +180,6 @@ fn absent(facts: &HostFacts, name: &str) -> Option<String> {
     Some(format!("controller {name}: {why}; cgroup v1 has it only in kernels with {option}"))
 }
 
-/// The controller for which the case has to mount a hierarchy, if any.
-pub(crate) fn to_mount(needs: &[Need], facts: &HostFacts) -> Option<&'static str> {
-    needs.iter().find_map(|need| match need {
-        Need::OwnV1(name) if facts.effective_user == 0 => {
-            is_free(&facts.cgroup, &facts.kernel, name).then_some(*name)
-        }
-        _ => None,
-    })
-}
-
-fn is_free(layout: &CgroupLayout, kernel: &str, name: &str) -> bool {
-    let hierarchy = layout.controllers.get(name).map(|controller| &controller.hierarchy);
-    let unmounted = matches!(hierarchy, Some(Hierarchy::Absent(why)) if why == ONLY_ON_V1);
-    unmounted && version(kernel) >= (5, 15)
-}
-
 fn on_other(facts: &HostFacts, name: &str, wants_v2: bool) -> Option<String> {
     let is_v2 = facts.cgroup.is_on_v2(name);
     let (required, actual) = if wants_v2 { ("v2", "v1") } else { ("v1", "v2") };
@@ -250,9 +225,7 @@ pub(crate) fn hierarchies(needs: &[Need], facts: &HostFacts) -> Vec<UsedHierarch
     let mut hierarchies: Vec<UsedHierarchy> = Vec::new();
     for need in needs {
         let controller = match need {
-            Need::Controller(name) | Need::OnV2(name) | Need::OnV1(name) | Need::OwnV1(name) => {
-                Some(*name)
-            }
+            Need::Controller(name) | Need::OnV2(name) | Need::OnV1(name) => Some(*name),
             Need::AnyOnV2(names) => first_on_v2(facts, names),
             Need::AnyV1 => first_v1(facts),
             Need::V2 => Some(CORE),
@@ -271,7 +244,6 @@ pub(crate) fn hierarchies(needs: &[Need], facts: &HostFacts) -> Vec<UsedHierarch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_host::facts::{Controller, Layout};
 
     #[test]
     fn versions_are_compared_as_numbers() {
@@ -279,26 +251,6 @@ mod tests {
         assert_eq!(version("6.1.0-40-amd64"), (6, 1));
         assert!(version("6.9.0") < (6, 12));
         assert_eq!(version(""), (0, 0));
-    }
-
-    #[test]
-    fn a_hierarchy_is_mounted_only_for_an_unmounted_controller() {
-        let absent = |why: &str| Controller {
-            hierarchy: Hierarchy::Absent(why.to_owned()),
-            own_group: "/".to_owned(),
-        };
-        let layout = CgroupLayout {
-            layout: Layout::V2,
-            v2_mount: None,
-            controllers: [("net_cls", absent(ONLY_ON_V1)), ("rdma", absent("not built in"))]
-                .map(|(name, controller)| (name.to_owned(), controller))
-                .into(),
-            bases: std::collections::BTreeMap::new(),
-        };
-        assert!(is_free(&layout, "6.18.1", "net_cls"));
-        assert!(!is_free(&layout, "5.10.0", "net_cls"));
-        assert!(!is_free(&layout, "6.18.1", "rdma"));
-        assert!(!is_free(&layout, "6.18.1", "net_prio"));
     }
 
     #[test]

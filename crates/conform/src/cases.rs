@@ -9,7 +9,6 @@ mod freeze;
 mod hugetlb;
 mod io;
 mod memory;
-mod net;
 mod perf_event;
 mod pids;
 mod prelude;
@@ -51,7 +50,6 @@ const TABLES: &[&[Case]] = &[
     freeze::ON_V1,
     hugetlb::CASES,
     perf_event::CASES,
-    net::CASES,
     countable::CASES,
 ];
 

@@ -10,7 +10,6 @@ mod fork;
 mod huge;
 mod io;
 mod memory;
-mod packets;
 mod spin;
 mod storm;
 
@@ -47,7 +46,6 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "huge" => huge::run(&arguments, out),
         "io" => io::run(&arguments, out),
         "memory" => memory::run(&arguments, out),
-        "packets" => packets::run(&arguments, out),
         "breed" => fork::breed(&arguments, out),
         other => Err(format!("unknown probe `{other}`")),
     }

@@ -1,6 +1,5 @@
 //! Runs cases one after the other, each in fresh groups and for a limited time, all under one ledger.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -8,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use assay_host::Ledger;
 use assay_host::cgroup::Tree;
-use assay_host::facts::{HostFacts, Layout, UsedHierarchy};
+use assay_host::facts::{HostFacts, Layout};
 use assay_sys::kernel::{Error, Root, process, signal};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
-use crate::case::{Case, Need, hierarchies, to_mount};
+use crate::case::{Case, Need, hierarchies};
 use crate::document::{CaseRecord, Document, SCHEMA};
 use crate::fixture::Fixture;
 use crate::outcome::{Outcome, Stop};
@@ -119,10 +118,7 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
     }
     let limits = Limits::new(&request.facts, request.patience);
     let top = format!("assay-conform-{}", request.id);
-    let hierarchies = match all_hierarchies(request, root, ledger, case, &top) {
-        Ok(hierarchies) => hierarchies,
-        Err(error) => return Outcome::not_available(error.to_string()),
-    };
+    let hierarchies = hierarchies(case.needs, &request.facts);
     let tree = match Tree::create(root, ledger, &hierarchies, &top) {
         Ok(tree) => tree,
         Err(error) => return failed(&request.facts, &error),
@@ -163,29 +159,6 @@ fn failed(facts: &HostFacts, error: &Error) -> Outcome {
         }
         _ => Outcome::void(error.to_string()),
     }
-}
-
-/// The hierarchies of a case; one is mounted if no hierarchy has its controller.
-fn all_hierarchies(
-    request: &Request,
-    root: &Root,
-    ledger: &mut Ledger,
-    case: &Case,
-    top: &str,
-) -> Result<Vec<UsedHierarchy>, Error> {
-    let mut hierarchies = hierarchies(case.needs, &request.facts);
-    if let Some(controller) = to_mount(case.needs, &request.facts) {
-        let mount = Path::new("/run").join(top);
-        ledger.make_dir(root, &mount)?;
-        ledger.mount_v1(controller, &mount)?;
-        hierarchies.push(UsedHierarchy {
-            is_v2: false,
-            mount: mount.clone(),
-            base: mount,
-            controllers: BTreeSet::from([controller.to_owned()]),
-        });
-    }
-    Ok(hierarchies)
 }
 
 /// Needs that host facts cannot answer.

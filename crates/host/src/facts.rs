@@ -12,7 +12,8 @@ pub mod owner;
 mod topology;
 
 pub use available::Available;
-pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Layout, ONLY_ON_V1, UsedHierarchy};
+pub(crate) use cgroup::ONLY_ON_V1;
+pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Layout, UsedHierarchy};
 pub use disk::{Disk, Holder, Partition, Scheduler, find_disk};
 pub use machine::{Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool};
 pub use topology::{memory_access, topology_lines};

@@ -24,7 +24,6 @@ mod setting;
 mod stacked_disk;
 mod stand_in;
 mod step_threads;
-mod v1_mount;
 mod while_busy;
 
 use std::path::{Path, PathBuf};

@@ -38,9 +38,7 @@ pub mod mapped_array;
 pub mod mount;
 pub mod move_pages;
 pub mod namespace;
-pub mod netlink;
 pub mod open_files;
-pub mod packets;
 pub mod parse;
 pub mod partition;
 mod perf_event;
@@ -54,8 +52,6 @@ pub mod signal;
 pub mod signal_forwarding;
 pub mod stream;
 pub mod task;
-pub mod tc;
-pub mod tc_classifier;
 pub mod write_notices;
 
 pub use error::Error;

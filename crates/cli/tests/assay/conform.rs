@@ -118,53 +118,6 @@ fn conform_killed_at_any_instant_is_restored() {
 }
 
 #[test]
-fn network_cases_leave_no_hierarchy_or_device() {
-    let Some(bench) = Bench::on_host("conformance of net_cls and net_prio") else { return };
-    let before = networks();
-    let ended = bench.assay(["conform", "net_cls", "net_prio", "-ojson"]);
-    bench.assert_host_is_as_before("after conform");
-    assert_eq!(networks(), before);
-    let document = document(&ended.stdout);
-    ended.assert_code(code(&document));
-    for case in document["cases"].as_array().unwrap() {
-        assert!(["kept", "not-available"].contains(&case["verdict"].as_str().unwrap()), "{case:#}");
-    }
-}
-
-/// The hierarchies of net_cls and net_prio, and Assay's network devices.
-fn networks() -> Vec<String> {
-    let text = std::fs::read_to_string("/proc/cgroups").unwrap_or_default();
-    // Name and number of the hierarchy. The third column counts groups of all controllers there,
-    // and those of others, dying ones included.
-    let hierarchy = |line: &str| line.split('\t').take(2).collect::<Vec<_>>().join(" ");
-    let mut found: Vec<String> =
-        text.lines().filter(|line| line.starts_with("net_")).map(hierarchy).collect();
-    let devices = entries(Path::new("/sys/class/net"));
-    let names = devices.iter().map(|path| path.to_string_lossy().into_owned());
-    found.extend(names.filter(|path| path.contains("/assay")));
-    found
-}
-
-#[test]
-fn a_hierarchy_that_a_killed_conform_mounted_is_restored() {
-    let Some(bench) = Bench::on_host("conform killed with a hierarchy") else { return };
-    let before = networks();
-    for instant in [0, 5, 20, 60, 150, 400] {
-        let mut command = bench.program();
-        command.args(["conform", "net_cls", "net_prio"]);
-        let mut running = Running::start(command, bench.folder(), bench.out());
-        running.wait_until("the ledger is begun", |_| {
-            !entries(&bench.path("state").join("ledger")).is_empty()
-        });
-        std::thread::sleep(Duration::from_millis(instant));
-        running.kill();
-        bench.assay(["restore"]).assert_code(0);
-        bench.assert_host_is_as_before(&format!("killed after {instant} ms and restored"));
-        assert_eq!(networks(), before);
-    }
-}
-
-#[test]
 fn an_interrupted_conform_restores_the_host() {
     let Some(bench) = Bench::on_host("conform interrupted") else { return };
     let mut command = bench.program();

@@ -23,7 +23,7 @@ pub enum Layout {
 
 /// The reason for the absence of a controller that exists only on v1 and is in no hierarchy, so
 /// that one could be mounted for it.
-pub const ONLY_ON_V1: &str = "only a cgroup v1 hierarchy serves it, and none is mounted";
+pub(crate) const ONLY_ON_V1: &str = "only a cgroup v1 hierarchy serves it, and none is mounted";
 
 /// The hierarchy of a controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -51,8 +51,6 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
             }
         }
         Change::MakeTree { path } | Change::MakeFile { path } => named_ours(path),
-        // It is unmounted only if mounted whole and with this controller.
-        Change::MountV1 { target, .. } => named_ours(target),
         Change::Mount { target, device, .. } => {
             named_ours(target)?;
             known(device.is_some(), target)

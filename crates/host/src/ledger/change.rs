@@ -156,13 +156,6 @@ pub enum Change {
         /// The user's group.
         gid: u32,
     },
-    /// A cgroup v1 hierarchy of the run. Restored by unmounting it until it has ended.
-    MountV1 {
-        /// Its one controller, by its v1 name.
-        controller: String,
-        /// The mount point.
-        target: PathBuf,
-    },
     /// A null block device created through configfs. Restored by powering it off and rmdir.
     NullBlk {
         /// Its directory in configfs.
@@ -223,9 +216,6 @@ impl Change {
                 format!("add partition {number} of {}", device.display())
             }
             Self::Mount { target, .. } => format!("mount {}", target.display()),
-            Self::MountV1 { controller, target } => {
-                format!("mount a hierarchy of {controller} on {}", target.display())
-            }
             Self::NullBlk { path } => format!("make null block device {}", path.display()),
             Self::StackDisk { name, below, .. } => {
                 format!("make the disk {name} on top of {below}")
@@ -297,7 +287,6 @@ impl Change {
                 | Self::AddLoop { .. }
                 | Self::AddPartition { .. }
                 | Self::Mount { .. }
-                | Self::MountV1 { .. }
         )
     }
 }

@@ -70,9 +70,7 @@ pub(super) fn restore(root: &Root, change: &Change) -> Result<(), Error> {
         Change::AttachLoop { image, .. } => detach(root, image),
         Change::AddPartition { device, number, .. } => remove_partition(root, device, *number),
         Change::StackDisk { name, .. } => unstack(root, name),
-        Change::Mount { target, .. } | Change::MountV1 { target, .. } => {
-            remove_if_there(&root.resolve(mount_file(target)))
-        }
+        Change::Mount { target, .. } => remove_if_there(&root.resolve(mount_file(target))),
         Change::WriteSignatures { device, .. } => {
             // One area after the other, as the real function does.
             for zeros in [&b"\0\0\0IG\0\0\0"[..], b"\0\0\0\0\0\0\0\0"] {

@@ -36,7 +36,7 @@ pub(super) struct Remains {
 }
 
 /// Every kind of change, as spelled in the ledger. `kind` ensures that this list is complete.
-pub(super) const KINDS: [&str; 18] = [
+pub(super) const KINDS: [&str; 17] = [
     "write_file",
     "request",
     "keep_queue",
@@ -48,7 +48,6 @@ pub(super) const KINDS: [&str; 18] = [
     "attach_loop",
     "add_partition",
     "mount",
-    "mount_v1",
     "null_blk",
     "write_signatures",
     "write_one_of",
@@ -71,13 +70,12 @@ const fn kind(change: &Change) -> usize {
         Change::AttachLoop { .. } => 8,
         Change::AddPartition { .. } => 9,
         Change::Mount { .. } => 10,
-        Change::MountV1 { .. } => 11,
-        Change::NullBlk { .. } => 12,
-        Change::WriteSignatures { .. } => 13,
-        Change::WriteOneOf { .. } => 14,
-        Change::OwnFolder { .. } => 15,
-        Change::SetGroup { .. } => 16,
-        Change::StackDisk { .. } => 17,
+        Change::NullBlk { .. } => 11,
+        Change::WriteSignatures { .. } => 12,
+        Change::WriteOneOf { .. } => 13,
+        Change::OwnFolder { .. } => 14,
+        Change::SetGroup { .. } => 15,
+        Change::StackDisk { .. } => 16,
     }
 }
 
@@ -212,7 +210,6 @@ impl Host {
         let mut ledger = Ledger::begin(self.state(), "crash")?;
         self.folder(&mut ledger, &root)?;
         self.loop_disk(&mut ledger, &root)?;
-        self.hierarchy(&mut ledger, &root)?;
         self.named_disk(&mut ledger, &root)?;
         self.directory_and_null_block(&mut ledger, &root)?;
         self.queue(&mut ledger, &root)?;
@@ -263,14 +260,6 @@ impl Host {
         let device = Some("259:1".to_owned());
         let change = Change::Mount { target: target.to_owned(), device, disk: None };
         ledger.record(change, || fake::mount(root, Path::new("/dev/loop9p1"), target))
-    }
-
-    fn hierarchy(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
-        let target = Path::new("/run/assay/assay-net_cls");
-        ledger.make_dir(root, target)?;
-        let controller = "net_cls".to_owned();
-        let change = Change::MountV1 { controller, target: target.to_owned() };
-        ledger.record(change, || fake::mount(root, Path::new("none"), target))
     }
 
     fn named_disk(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {

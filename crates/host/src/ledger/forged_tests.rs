@@ -12,7 +12,7 @@ use super::change::{Area, Change};
 use super::foreign_host_tests::{
     assert_foreign_files_unchanged, forged, forged_as, host, in_memory, restore,
 };
-use super::{DiskIdentity, Layer, Ledger, restore_change, v1_mount};
+use super::{DiskIdentity, Layer, Ledger, restore_change};
 
 /// A write to a file, to be restored as `evil`.
 fn write(at: &str) -> Change {
@@ -260,22 +260,6 @@ fn a_forged_mount_unmounts_no_other_mount_of_that_disk() {
         mounted(&tree, &line);
         assert!(unmount().is_err(), "it is unmounted: {line}");
     }
-}
-
-#[test]
-fn a_forged_hierarchy_unmounts_nothing_else_at_its_mount_point() {
-    let (tree, root) = host();
-    let temp = in_memory();
-    let target = temp.path();
-    let line = |kind: &str, options: &str| {
-        format!("27 1 8:0 / {} rw - {kind} none {options}\n", target.display())
-    };
-    for theirs in [line("ext4", "rw"), line("cgroup", "rw,cpu")] {
-        mounted(&tree, &theirs);
-        assert_eq!(v1_mount::release(&root, "net_cls", target), Ok(()), "{theirs}");
-    }
-    mounted(&tree, &line("cgroup", "rw,net_cls"));
-    assert!(v1_mount::release(&root, "net_cls", target).is_err(), "ours is unmounted");
 }
 
 #[test]

@@ -13,9 +13,7 @@ use super::crash_point::crash_point;
 use super::disk::{self, CurrentDisk, DiskIdentity};
 use super::make::above;
 use super::while_busy::{unmount_each, while_busy};
-use super::{
-    controllers, foreign_group, group, loop_device, queue, setting, stacked_disk, v1_mount,
-};
+use super::{controllers, foreign_group, group, loop_device, queue, setting, stacked_disk};
 
 /// A file that every run folder has from its beginning; no other directory is given away.
 const EVENTS: &str = "events.jsonl";
@@ -62,9 +60,6 @@ pub(super) fn restore(root: &Root, change: &Change, made: Option<Identity>) -> R
         }
         Change::OwnFolder { path, uid, gid } => {
             hand_over(root, path, made, Caller { uid: *uid, gid: *gid })
-        }
-        Change::MountV1 { controller, target } => {
-            real(root, change, || v1_mount::release(root, controller, target))
         }
         Change::NullBlk { path } => remove_null_block(root, path),
         Change::StackDisk { layer, name, below } => {

@@ -1,7 +1,5 @@
 //! Mounting and unmounting file systems.
 
-use std::ffi::CString;
-use std::io;
 use std::path::Path;
 
 use rustix::mount::{MountFlags, UnmountFlags};
@@ -15,16 +13,6 @@ pub fn mount(source: &Path, target: &Path, kind: &str) -> Result<(), Error> {
     rustix::mount::mount(source, target, kind, flags, None).map_err(|cause| {
         Error::new("mount", target, &cause.into()).with_value(&source_text(source, kind))
     })
-}
-
-/// Mounts a cgroup v1 hierarchy with this controller (its v1 name) at `target`: the existing one, or a
-/// new one. EBUSY if another hierarchy uses the controller.
-pub fn mount_v1(controller: &str, target: &Path) -> Result<(), Error> {
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    let wrong = |cause: io::Error| Error::new("mount", target, &cause).with_value(controller);
-    let options = CString::new(controller).map_err(|cause| wrong(cause.into()))?;
-    rustix::mount::mount("none", target, "cgroup", flags, options.as_c_str())
-        .map_err(|cause| wrong(cause.into()))
 }
 
 /// Unmounts the file system at `target`; EBUSY while a process uses it, EINVAL when nothing is mounted.

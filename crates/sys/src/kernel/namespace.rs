@@ -1,14 +1,12 @@
 //! Private namespaces of a process, which end with it (namespaces(7)), for processes that change mounts
-//! or network devices without being visible to others.
+//! without being visible to others.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 
 use crate::kernel::error::Error;
-use crate::kernel::root::Root;
 
 /// Gives the calling process mounts of its own, with an empty tmpfs at `target`.
 pub fn own_mounts(target: &Path) -> Result<(), Error> {
@@ -21,21 +19,9 @@ pub fn own_mounts(target: &Path) -> Result<(), Error> {
     mount("none", target, "tmpfs", MountFlags::NOSUID, None).map_err(|cause| wrong(target, cause))
 }
 
-/// Gives the calling process a private network with only a loopback device, which is down. Its cgroups
-/// do not change.
-pub fn own_network() -> Result<(), Error> {
-    unshare(libc::CLONE_NEWNET, "a network namespace")
-}
-
 /// Makes the group of the calling process the root of what it sees of cgroup v2 (cgroup_namespaces(7)).
 pub fn own_groups() -> Result<(), Error> {
     unshare(libc::CLONE_NEWCGROUP, "a cgroup namespace")
-}
-
-/// The calling process's network namespace, for requests that refer to one by descriptor.
-pub fn network(root: &Root) -> Result<File, Error> {
-    let path = Path::new("/proc/self/ns/net");
-    File::open(root.resolve(path)).map_err(|cause| Error::new("open", path, &cause))
 }
 
 fn unshare(flags: i32, what: &str) -> Result<(), Error> {
