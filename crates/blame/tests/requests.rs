@@ -181,7 +181,8 @@ fn forty_groups_are_told_apart() {
         // It is served a fortieth of the time, while all others wait.
         assert!(one.percent_served(Some(&one.group)) < 15.0, "{one:?}");
         assert!(one.percent_served(Some(OTHER_GROUPS)) < 50.0, "{one:?}");
-        assert!(one.mean_queued > 1.0 && one.mean_queued <= 4.0, "{one:?}");
+        // 40 processes share the CPUs, so that not each always has one queued.
+        assert!(one.mean_queued > 0.1 && one.mean_queued <= 4.0, "{one:?}");
     }
     let bfq = answer.bfq.value().unwrap_or_else(|| panic!("{:?}", answer.bfq));
     let served: f64 = groups
