@@ -1,5 +1,6 @@
 //! What the kernel's events prove or exclude of the causes of a promise, and what that makes of suspicions.
 
+use assay_judge::checks::demand::part_kept;
 use assay_judge::cpus;
 use assay_judge::cpus::Shared;
 use assay_judge::laws::{depth, group_caps};
@@ -180,6 +181,10 @@ impl<'a> Inputs<'a, '_> {
                 self.symptom.subject.trial.groups.iter().find(|group| group.name == *name)?;
             group.workloads.iter().map(|workload| workload.threads.map(f64::from)).sum()
         };
+        let kept = |name: &String| {
+            let mut groups = self.symptom.subject.trial.groups.iter();
+            part_kept(groups.find(|group| group.name == *name)?, repeat)
+        };
         let used_by_others =
             shared.as_ref().and_then(|shared| others(self.symptom.subject, repeat, shared));
         let cpus: Vec<usize> =
@@ -195,6 +200,7 @@ impl<'a> Inputs<'a, '_> {
             seen: self.seen(repeat)?,
             within: self.symptom.promise.within,
             depths: self.depths(measured),
+            kept: names.iter().map(kept).collect(),
             threads: names.iter().map(threads).collect(),
             // Events have it of the same seconds as the waiting.
             ran: measured

@@ -17,8 +17,8 @@ pub(super) const EXPLAINS: f64 = 0.75;
 /// A mechanism that could explain no more than this part of them is excluded.
 pub(super) const NEGLIGIBLE: f64 = 0.1;
 
-/// The part of the repeats that broke a promise in which a cause must be proven; in the others it must have
-/// contributed.
+/// A cause must be proven in more than half of the repeats that broke a promise, which have this part of all that groups gained
+/// there; in the others it must have contributed. A repeat that is hardly off is as hardly explained.
 const MOST: f64 = 0.75;
 
 /// A group with less than this part of all gains, or of all losses, is neither a winner nor a loser.
@@ -101,6 +101,8 @@ pub(crate) struct Case<'r> {
     pub(crate) within: f64,
     /// Requests that each group keeps outstanding, as the disk counts them.
     pub(crate) depths: Option<Vec<f64>>,
+    /// The part of its requests that each group kept outstanding by what its workloads report, as they count them.
+    pub(crate) kept: Vec<Option<f64>>,
     /// Requests that BFQ lets each group hold.
     pub(crate) caps: Option<Vec<f64>>,
     /// Threads of each group.
@@ -239,13 +241,21 @@ pub(crate) fn decide(
 
 /// Proven or excluded only where no repeat speaks against it, and where most repeats have figures.
 fn combine(rule: &Rule, cases: &[Case<'_>], of: usize) -> Option<Proof> {
-    let findings: Vec<Finding> = cases.iter().filter_map(rule.examine).collect();
+    let examined = cases.iter().filter_map(|case| Some((case.deviation(), (rule.examine)(case)?)));
+    let (gained, findings): (Vec<f64>, Vec<Finding>) = examined.unzip();
+    // Repeats without an error count alike.
+    let gains = || gained.iter().zip(&findings).map(|(gained, one)| (gained.max(1e-9), one.state));
+    let all: f64 = gains().map(|(gained, _)| gained).sum();
+    let explained: f64 =
+        gains().filter(|(_, state)| *state == ProofState::Proven).map(|(gained, _)| gained).sum();
     let number = |state| findings.iter().filter(|one| one.state == state).count();
     let (proven, excluded) = (number(ProofState::Proven), number(ProofState::Excluded));
     let state = match () {
         () if findings.is_empty() => return None,
         () if excluded == of => ProofState::Excluded,
-        () if excluded == 0 && proven as f64 >= MOST * of as f64 => ProofState::Proven,
+        () if excluded == 0 && 2 * proven > of && explained >= MOST * all * (1.0 - 1e-9) => {
+            ProofState::Proven
+        }
         () if excluded == findings.len() => return None,
         () => ProofState::Contributes,
     };

@@ -183,12 +183,14 @@ const WAITING: f64 = 0.1;
 /// A loser that kept less than this part of its requests outstanding may have asked for less.
 const KEPT: f64 = 0.5;
 
-/// Whether a group always had requests in the scheduler for BFQ to serve.
+/// Whether a group always had requests in the scheduler for BFQ to serve. Small sequential ones are merged, so that the disk
+/// counts fewer of them than the group kept.
 pub(super) fn asks(case: &Case<'_>, group: usize) -> bool {
     let (Ok(disk), Some(depths)) = (&case.measured.disk, &case.depths) else { return false };
     let of = &disk.groups[group];
+    let kept = of.whole() / disk.seconds / depths[group];
     of.waiting_in_front() < WAITING * disk.seconds
-        && of.whole() >= KEPT * depths[group] * disk.seconds
+        && (kept >= KEPT || case.kept[group].is_some_and(|kept| kept >= KEPT))
 }
 
 /// What injection says, by the part of all service that it brought each group, surely and at most; proven where the

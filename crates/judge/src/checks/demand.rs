@@ -122,6 +122,13 @@ pub fn has_low_demand(group: &GroupRecord, repeat: &Repeat<'_>) -> Option<bool> 
     Some(Demand::new(group, repeat)?.is_low())
 }
 
+/// The part of the configured requests that a group kept outstanding in a repeat, by latency times rate, before the kernel
+/// merged any; `None` where its workloads do not report it.
+#[must_use]
+pub fn part_kept(group: &GroupRecord, repeat: &Repeat<'_>) -> Option<f64> {
+    Some(Demand::new(group, repeat)?.part())
+}
+
 /// Requests that a group kept outstanding, and those configured.
 struct Demand {
     kept: f64,

@@ -23,6 +23,7 @@ struct World {
     others: Option<f64>,
     has_throttled: bool,
     depth: f64,
+    kept: Option<f64>,
     disturbed: bool,
     measured: Measured,
 }
@@ -52,6 +53,7 @@ impl World {
             others: None,
             has_throttled: false,
             depth: 8.0,
+            kept: None,
             disturbed: false,
             measured: Measured {
                 cpu: Ok(weights.iter().map(|_| wait()).collect()),
@@ -86,6 +88,7 @@ impl World {
             seen: self.seen.clone(),
             within: 0.1,
             depths: Some(each(self.depth)),
+            kept: self.names.iter().map(|_| self.kept).collect(),
             threads: Some(each(2.0)),
             cpus: vec![0, 1],
             ran: self.ran.clone().map(|mut ran| {

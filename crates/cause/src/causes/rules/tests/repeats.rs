@@ -47,6 +47,23 @@ fn a_cause_is_proven_in_most_repeats_and_excluded_in_none() {
 }
 
 #[test]
+fn repeats_count_by_what_was_gained_in_them() {
+    let world = |number: u32, gained: f64| World {
+        depth: f64::from(number),
+        ..World::new(&[1.0, 1.0], &[1.0 + gained, 1.0 - gained])
+    };
+    let state = |each: &[(u32, f64)]| {
+        let worlds: Vec<World> = each.iter().map(|one| world(one.0, one.1)).collect();
+        let cases: Vec<_> = worlds.iter().map(World::case).collect();
+        decide(&[MADE_UP], Measure::IoBytes, &cases, each.len())[0].state
+    };
+    assert_eq!(state(&[(1, 0.5), (1, 0.4), (2, 0.02)]), Proven);
+    assert_eq!(state(&[(1, 0.5), (1, 0.4), (2, 0.4)]), Contributes);
+    assert_eq!(state(&[(1, 0.5), (2, 0.02), (2, 0.02)]), Contributes, "one of three");
+    assert_eq!(state(&[(1, 0.5), (1, 0.4), (3, 0.02)]), Contributes, "one speaks against it");
+}
+
+#[test]
 fn a_cause_is_excluded_in_all_repeats() {
     assert_eq!(state(&[3, 3]), Some((Excluded, 2)));
     assert_eq!(state(&[3, 2]), Some((Contributes, 1)));

@@ -46,6 +46,18 @@ fn a_partner_of_two_groups_gets_what_both_bring() {
     assert_eq!(state(&equal), Some(Proven), "{:?}", equal.finding("C-WAKER"));
 }
 
+/// 32 sequential reads of 4 KiB outstanding are one or two requests of the disk (the thesis's job file, seen here).
+#[test]
+fn groups_whose_requests_are_merged_ask_for_what_they_kept() {
+    let merged = || {
+        let bonds = [(3, 1, 1.0), (4, 1, 1.0)];
+        let world = world(&LADDER, &[0.460, 0.077, 0.155, 0.309], &bonds, 1.0);
+        world.disk(|_, group| (group.scheduler, group.device) = (SECONDS, SECONDS))
+    };
+    assert_eq!(state(&merged()), Some(Contributes));
+    assert_eq!(state(&World { kept: Some(0.98), ..merged() }), Some(Proven));
+}
+
 #[test]
 fn one_bond_between_equal_weights_changes_nothing() {
     let off = world(&[1.0; 4], &[1.5, 1.0, 0.8, 0.7], &[(2, 1, 1.0)], 1.0);
