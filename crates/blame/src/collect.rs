@@ -8,7 +8,9 @@ mod experiment;
 mod frozen;
 mod lever;
 mod members;
+mod memory;
 mod naming;
+mod node;
 mod proof;
 mod prove;
 
@@ -25,7 +27,7 @@ use assay_sys::kernel::parse::cgroups::process_groups;
 use assay_sys::kernel::{Error as KernelError, Root, signal};
 
 use crate::watch::waits::{CpuHierarchy, WaitWatch, WatchError};
-use crate::{Answer, DiskAnswer};
+use crate::{Answer, DiskAnswer, MemoryAnswer};
 use disks::DiskWatch;
 use lever::Place;
 use naming::{NamedBy, find, owner_of};
@@ -33,6 +35,7 @@ use naming::{NamedBy, find, owner_of};
 pub use command::{BlamedCommand, CommandOptions, watch_command};
 pub use effect::{Effect, Turn};
 pub use lever::{GroupFile, HoldBy};
+pub use node::{NodeGroup, NodeLook, NodeWatch};
 pub use proof::{Proof, proof_text};
 pub use prove::{ProveOptions, Proven, prove};
 
@@ -54,7 +57,7 @@ pub enum BlameTarget {
     Pod(String),
 }
 
-/// Where waiting for CPUs and disks went.
+/// Where waiting for CPUs, disks and memory went.
 #[derive(Debug)]
 pub struct Blamed {
     /// For CPUs.
@@ -63,6 +66,8 @@ pub struct Blamed {
     pub disks: Available<Vec<DiskAnswer>>,
     /// Other disks that were busy meanwhile.
     pub not_followed: Vec<String>,
+    /// For memory.
+    pub memory: Available<MemoryAnswer>,
 }
 
 /// What a target is on this host.
@@ -85,22 +90,22 @@ pub fn blame(root: &Root, target: &BlameTarget, length: Duration) -> Result<Answ
     watch_for(place, &target, length, &mut || ())
 }
 
-/// Like [`blame`], with where the group's requests to disks waited meanwhile, or why that is not known.
+/// Like [`blame`], with where the group's requests to disks waited meanwhile and what stalled its threads for memory, or why
+/// that is not known.
 ///
 /// # Errors
 /// Those of [`blame`].
-pub fn blame_with_disks(
-    root: &Root,
-    target: &BlameTarget,
-    length: Duration,
-) -> Result<Blamed, Error> {
+pub fn blame_all(root: &Root, target: &BlameTarget, length: Duration) -> Result<Blamed, Error> {
     let (facts, hierarchy) = host(root)?;
     let target = resolve(root, &hierarchy, target)?;
     let mut disks = disks::start(root, &facts, &target);
     let place = Place { root, facts: &facts, hierarchy: &hierarchy };
+    let memory = memory::start(root, &facts, &target);
     let mut meanwhile = || disks.iter_mut().for_each(DiskWatch::look);
     let answer = watch_for(place, &target, length, &mut meanwhile)?;
-    Ok(disks::finish(answer, disks))
+    let memory = memory::finish(memory);
+    let (disks, not_followed) = disks::finish(disks);
+    Ok(Blamed { answer, disks, not_followed, memory })
 }
 
 /// Finds what a target names.

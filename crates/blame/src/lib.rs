@@ -12,6 +12,7 @@ mod culprit;
 mod disk;
 mod evidence;
 mod longest;
+mod stall;
 mod text;
 mod waits;
 pub mod watch;
@@ -27,5 +28,9 @@ pub use disk::{
 };
 pub use evidence::{EVIDENCE_SCHEMA, Evidence};
 pub use longest::{LongestWait, Ran};
+pub use stall::{
+    GROUP_NUMBERS, KERNEL_NUMBER, KSWAPD_NUMBER, MEMORY_SCHEMA, MEMORY_TOLERANCE, MemoryAnswer,
+    Pages, Reclaimer, Stall, StallCounted, StallPart, WATCHED, memory_text,
+};
 pub use text::text;
 pub use waits::{Bucket, Waits};

@@ -2,5 +2,6 @@
 
 pub(crate) mod group_tree;
 pub mod requests;
+pub mod stalls;
 pub mod waits;
 mod watch_error;

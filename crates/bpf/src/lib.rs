@@ -42,6 +42,9 @@ pub const CONTENDED: &[u8] = include_bytes!("../programs/contended.bpf.o");
 /// The same of disks (`programs/contended_disk.bpf.c`).
 pub const CONTENDED_DISK: &[u8] = include_bytes!("../programs/contended_disk.bpf.o");
 
+/// What threads are stalled by for memory (`programs/stalls.bpf.c`).
+pub const STALLS: &[u8] = include_bytes!("../programs/stalls.bpf.o");
+
 /// Does nothing at the tracepoints of [`BLAME`]: what is measured beside it (`programs/empty.bpf.c`).
 pub const EMPTY: &[u8] = include_bytes!("../programs/empty.bpf.o");
 

@@ -59,7 +59,7 @@ pub(crate) enum Command {
     Fairness(command::fairness::FairnessArguments),
     /// Show what a cgroup, process or command waited for
     ///
-    /// The waiting of its threads for a CPU, by who had the CPU meanwhile.
+    /// The waiting of its threads for a CPU, by who had the CPU meanwhile, and for disks and memory.
     Blame(command::blame::BlameArguments),
     /// Prove the limits of a running cgroup
     ///

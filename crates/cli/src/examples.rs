@@ -34,6 +34,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("assay blame --unit nginx.service", "who had the CPU while it waited"),
             ("assay blame --pod shop/web-0", "the same of a pod, by namespace and name"),
             ("assay blame --for 30s -- ./bench", "the same of a command"),
+            ("assay blame --watch", "whom all groups wait for, again and again"),
         ],
     ),
     (

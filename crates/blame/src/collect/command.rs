@@ -12,7 +12,7 @@ use super::experiment::Experiment;
 use super::lever::{Lever, Place, Waiting};
 use super::proof::Proof;
 use super::prove::ProveOptions;
-use super::{explain as explain_refusal, one_answer};
+use super::{Watched, explain as explain_refusal, memory, one_answer};
 use crate::Answer;
 use crate::watch::waits::{CpuHierarchy, WaitWatch};
 
@@ -112,6 +112,9 @@ impl<'c> CommandWatcher<'c> {
         };
         match self.attach() {
             Ok(watch) => {
+                let target = Watched::Group(self.group.clone());
+                let stalls = memory::start(self.place.root, self.place.facts, &target).ok();
+                let watch = (watch, stalls);
                 let experiment = Experiment::new(self.place.root, watch, lever, prove.shape());
                 self.stage = Stage::Proving(Box::new(experiment));
                 Next::Within(Duration::ZERO)

@@ -5,10 +5,10 @@ use std::path::Path;
 use assay_host::facts::{Available, HostFacts};
 use assay_sys::kernel::Root;
 
+use super::Watched;
 use super::dirty::Dirty;
-use super::{Blamed, Watched};
 use crate::watch::requests::{IoHierarchy, RequestWatch, WatchedDisk, disks_in_use};
-use crate::{Answer, DISKS, DiskAnswer, ROOT_GROUP, TAGS};
+use crate::{DISKS, DiskAnswer, ROOT_GROUP, TAGS};
 
 /// Disks on which the group has done nothing so far are followed, the busiest first, up to this number in all.
 const MOST: usize = 4;
@@ -109,13 +109,14 @@ impl DiskWatch {
     }
 }
 
-/// The answer with that about the disks.
-pub(super) fn finish(answer: Answer, watch: Result<DiskWatch, String>) -> Blamed {
-    let (disks, not_followed) = match watch.and_then(DiskWatch::finish) {
+/// What it saw, and other disks that were busy meanwhile.
+pub(super) fn finish(
+    watch: Result<DiskWatch, String>,
+) -> (Available<Vec<DiskAnswer>>, Vec<String>) {
+    match watch.and_then(DiskWatch::finish) {
         Ok((disks, not_followed)) => (Available::Value(disks), not_followed),
         Err(reason) => (Available::NotAvailable(reason), Vec::new()),
-    };
-    Blamed { answer, disks, not_followed }
+    }
 }
 
 #[cfg(test)]

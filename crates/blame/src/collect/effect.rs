@@ -30,11 +30,19 @@ pub struct Turn {
     pub charged_ns: u64,
     /// What it charged of it to interrupts and the hypervisor, if the culprit is a group. They strike any thread that runs.
     pub struck_ns: u64,
+    /// For how long threads of the target were stalled for memory; null if that is not known.
+    #[serde(default)]
+    pub stalled_ns: Option<u64>,
 }
 
 impl Turn {
+    /// Nanoseconds of stalls for memory a second.
+    pub(super) fn stalls(&self) -> f64 {
+        self.stalled_ns.unwrap_or_default() as f64 / self.seconds
+    }
+
     /// Nanoseconds of waiting a second.
-    fn rate(&self) -> f64 {
+    pub(super) fn rate(&self) -> f64 {
         self.waited_ns as f64 / self.seconds
     }
 
@@ -58,9 +66,9 @@ pub struct Effect {
     pub high: f64,
 }
 
-/// The effect, from turns in the order in which they were taken: pairs of one with and one without.
-pub(super) fn effect(turns: &[Turn]) -> Available<Effect> {
-    let pairs: Vec<(f64, f64)> = turns.chunks_exact(2).filter_map(pair).collect();
+/// The effect on what `rate` tells, from turns in the order in which they were taken: pairs of one with and one without.
+pub(super) fn effect(turns: &[Turn], rate: fn(&Turn) -> f64) -> Available<Effect> {
+    let pairs: Vec<(f64, f64)> = turns.chunks_exact(2).filter_map(|two| pair(two, rate)).collect();
     if pairs.len() < FEWEST {
         let count = pairs.len();
         return Available::NotAvailable(format!("{count} pairs of turns, and {FEWEST} are needed"));
@@ -89,8 +97,8 @@ pub(super) fn effect(turns: &[Turn]) -> Available<Effect> {
 }
 
 /// The rates without and with.
-fn pair(turns: &[Turn]) -> Option<(f64, f64)> {
-    let rate = |held| turns.iter().find(|turn| turn.held == held).map(Turn::rate);
+fn pair(turns: &[Turn], of: fn(&Turn) -> f64) -> Option<(f64, f64)> {
+    let rate = |held| turns.iter().find(|turn| turn.held == held).map(of);
     rate(false).zip(rate(true))
 }
 
@@ -118,7 +126,7 @@ mod tests {
     use super::*;
 
     fn counted(held: bool, waited_ns: u64, (charged_ns, struck_ns): (u64, u64)) -> Turn {
-        Turn { held, seconds: 0.5, waited_ns, charged_ns, struck_ns }
+        Turn { held, seconds: 0.5, waited_ns, charged_ns, struck_ns, stalled_ns: None }
     }
 
     fn turns(pairs: &[(u64, u64)]) -> Vec<Turn> {
@@ -131,7 +139,7 @@ mod tests {
     }
 
     fn measured(pairs: &[(u64, u64)]) -> Effect {
-        *effect(&turns(pairs)).value().unwrap()
+        *effect(&turns(pairs), Turn::rate).value().unwrap()
     }
 
     #[test]
@@ -154,7 +162,9 @@ mod tests {
     #[test]
     fn a_single_burst_is_no_effect() {
         let bursts = turns(&[(100, 1), (1, 1), (1, 1), (1, 1), (1, 1), (1, 1)]);
-        let Available::NotAvailable(why) = effect(&bursts) else { unreachable!("{bursts:?}") };
+        let Available::NotAvailable(why) = effect(&bursts, Turn::rate) else {
+            unreachable!("{bursts:?}")
+        };
         assert!(why.contains("95 % of all waiting"), "{why}");
     }
 
@@ -177,16 +187,16 @@ mod tests {
 
     #[test]
     fn without_waiting_or_with_few_pairs_there_is_no_number() {
-        assert!(effect(&turns(&[(0, 0); 4])).value().is_none());
-        assert!(effect(&turns(&[(400, 100); 2])).value().is_none());
+        assert!(effect(&turns(&[(0, 0); 4]), Turn::rate).value().is_none());
+        assert!(effect(&turns(&[(400, 100); 2]), Turn::rate).value().is_none());
         assert_eq!(attributed(&turns(&[(0, 0); 4])), None);
     }
 
     #[test]
     fn an_unfinished_pair_does_not_count() {
         let mut all = turns(&[(400, 100), (400, 100), (400, 100)]);
-        let whole = effect(&all);
+        let whole = effect(&all, Turn::rate);
         all.extend(turns(&[(1, 1)]).pop());
-        assert_eq!(effect(&all), whole);
+        assert_eq!(effect(&all, Turn::rate), whole);
     }
 }

@@ -13,6 +13,7 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::effect::Turn;
 use super::lever::{GroupFile, Lever, Suspect};
+use crate::watch::stalls::StallWatch;
 use crate::watch::waits::WaitWatch;
 use crate::{Answer, Culprit};
 
@@ -26,6 +27,7 @@ const LATE: Duration = Duration::from_millis(250);
 pub(super) struct Experiment<'r> {
     root: &'r Root,
     watch: WaitWatch,
+    stalls: Option<StallWatch>,
     lever: Lever,
     length: Duration,
     planned: usize,
@@ -59,6 +61,7 @@ struct Reading {
     waited_ns: u64,
     charged_ns: u64,
     struck_ns: u64,
+    stalled_ns: Option<u64>,
 }
 
 /// What came of an experiment.
@@ -78,7 +81,7 @@ impl<'r> Experiment<'r> {
     /// Takes `count` turns, in pairs of which a seed decides the order.
     pub(super) fn new(
         root: &'r Root,
-        watch: WaitWatch,
+        (watch, stalls): (WaitWatch, Option<StallWatch>),
         lever: Lever,
         (count, length, seed): (u32, Duration, u64),
     ) -> Self {
@@ -91,6 +94,7 @@ impl<'r> Experiment<'r> {
         Self {
             root,
             watch,
+            stalls,
             lever,
             length,
             planned: order.len(),
@@ -210,6 +214,7 @@ impl<'r> Experiment<'r> {
             waited_ns: answer.waited_ns,
             charged_ns: charged(answer, &self.lever.suspect),
             struck_ns: struck(answer, &self.lever.suspect),
+            stalled_ns: self.stalls.as_ref().map(StallWatch::so_far).transpose()?,
         })
     }
 }
@@ -222,6 +227,10 @@ impl Reading {
             waited_ns: later.waited_ns.saturating_sub(self.waited_ns),
             charged_ns: later.charged_ns.saturating_sub(self.charged_ns),
             struck_ns: later.struck_ns.saturating_sub(self.struck_ns),
+            stalled_ns: later
+                .stalled_ns
+                .zip(self.stalled_ns)
+                .map(|(to, from)| to.saturating_sub(from)),
         }
     }
 }
@@ -244,6 +253,7 @@ fn thawed(file: &GroupFile) -> Option<&'static str> {
 fn charged(answer: &Answer, suspect: &Suspect) -> u64 {
     let is_charged = |culprit: Culprit, group: Option<&str>| match suspect {
         Suspect::OwnQuota => culprit == Culprit::OwnQuota,
+        Suspect::OwnMemoryHigh => false,
         Suspect::Group(path) => group.is_some_and(|group| Path::new(group).starts_with(path)),
     };
     let parts = answer.parts.iter().filter(|part| is_charged(part.culprit, part.group.as_deref()));
@@ -253,7 +263,7 @@ fn charged(answer: &Answer, suspect: &Suspect) -> u64 {
 /// What it charges to interrupts and the hypervisor. A group's throttled time includes what struck meanwhile.
 fn struck(answer: &Answer, suspect: &Suspect) -> u64 {
     let strikes = |culprit: Culprit| match suspect {
-        Suspect::OwnQuota => false,
+        Suspect::OwnQuota | Suspect::OwnMemoryHigh => false,
         Suspect::Group(_) => matches!(culprit, Culprit::Interrupts | Culprit::Hypervisor),
     };
     answer.parts.iter().filter(|part| strikes(part.culprit)).map(|part| part.ns).sum()

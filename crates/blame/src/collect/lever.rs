@@ -14,6 +14,8 @@ use crate::watch::waits::CpuHierarchy;
 
 /// The culprit that is the target's own quota.
 const OWN_QUOTA: &str = "own_quota";
+/// The culprit that is the target's own `memory.high`.
+const OWN_MEMORY_HIGH: &str = "own_memory_high";
 
 /// How a group is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +34,8 @@ pub(super) enum Suspect {
     Group(String),
     /// The quota of the target.
     OwnQuota,
+    /// Its `memory.high`.
+    OwnMemoryHigh,
 }
 
 /// A file of a group with the value that it gets for moments.
@@ -69,10 +73,13 @@ pub(super) struct Waiting {
 }
 
 impl Place<'_> {
-    /// The suspect with this name: `own_quota`, a path, or what an owner is called.
+    /// The suspect with this name: `own_quota`, `own_memory_high`, a path, or what an owner is called.
     pub(super) fn suspect(&self, name: &str) -> Result<Suspect, Error> {
         if name == OWN_QUOTA {
             return Ok(Suspect::OwnQuota);
+        }
+        if name == OWN_MEMORY_HIGH {
+            return Ok(Suspect::OwnMemoryHigh);
         }
         if !name.starts_with('/') {
             return find(self.root, self.hierarchy, NamedBy::Anything, name).map(Suspect::Group);
@@ -95,6 +102,7 @@ impl Place<'_> {
     ) -> Result<Lever, Error> {
         let (files, processes) = match &suspect {
             Suspect::OwnQuota => (self.quotas(waiting)?, 0),
+            Suspect::OwnMemoryHigh => (self.memory_highs(waiting)?, 0),
             Suspect::Group(path) => {
                 let processes = self.check(path, waiting)?;
                 let file = match by {
@@ -211,6 +219,24 @@ impl Place<'_> {
             .collect();
         match files.is_empty() {
             true => Err(Error::usage(format!("`{target}` has no quota, nor has a group above it"))),
+            false => Ok(files),
+        }
+    }
+
+    /// The files `memory.high` in the path of the target that say anything.
+    fn memory_highs(&self, waiting: &Waiting) -> Result<Vec<GroupFile>, Error> {
+        const NONE: &str = "max";
+        let target = waiting.group.as_deref().unwrap_or("/");
+        let files = Path::new(target).ancestors().filter_map(|path| {
+            let path = self.hierarchy.directory(path.to_str()?).join("memory.high");
+            let is_set = self.root.read_trimmed(&path).is_ok_and(|value| value != NONE);
+            is_set.then(|| GroupFile { path, value: NONE.to_owned() })
+        });
+        let files: Vec<GroupFile> = files.collect();
+        match files.is_empty() {
+            true => Err(Error::usage(format!(
+                "`{target}` has no memory.high, nor has a group above it (cgroup v2 only)"
+            ))),
             false => Ok(files),
         }
     }

@@ -41,6 +41,9 @@ pub struct Proof {
     pub attributed_percent: Option<f64>,
     /// The part of the waiting that went away.
     pub effect: Available<Effect>,
+    /// The part of the stalls for memory that went away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<Available<Effect>>,
     /// Whether what attribution charged, with its part of what interrupts and the hypervisor took while it ran, less what it
     /// still charged while the culprit was held back, is within the interval of the effect, or at most a point away from it;
     /// `None` if that cannot be told.
@@ -51,11 +54,13 @@ pub struct Proof {
 
 impl Proof {
     pub(super) fn new(culprit: (String, Option<Owner>), seed: u64, outcome: Outcome) -> Self {
-        let effect = effect(&outcome.turns);
+        let waiting = effect(&outcome.turns, Turn::rate);
+        let is_stalled = outcome.turns.iter().any(|turn| turn.stalled_ns > Some(0));
+        let stalls = is_stalled.then(|| effect(&outcome.turns, Turn::stalls));
         let attributed_percent = attributed(&outcome.turns);
         let is_void = outcome.answer.as_ref().is_none_or(|answer| answer.verdict == Verdict::Void);
         let agrees = (!is_void && outcome.incomplete == 0)
-            .then(|| agreement(removable(&outcome.turns)?, effect.value()?))
+            .then(|| agreement(removable(&outcome.turns)?, waiting.value()?))
             .flatten();
         let mut notes = Vec::new();
         if outcome.turns.len() < outcome.planned {
@@ -78,7 +83,8 @@ impl Proof {
             seed,
             turns: outcome.turns,
             attributed_percent,
-            effect,
+            effect: waiting,
+            stalls,
             agrees,
             notes,
         }
@@ -122,6 +128,14 @@ fn write_all(out: &mut String, proof: &Proof) -> std::fmt::Result {
             (None, _) => "",
         };
         writeln!(out, "  {charged:>6.1} %  of it was charged to it while it ran{agrees}")?;
+    }
+    match &proof.stalls {
+        Some(Available::Value(Effect { percent, low, high })) => writeln!(
+            out,
+            "  {percent:>6.1} %  of the stalls for memory go away (95 % interval {low:.1} % to {high:.1} %)"
+        )?,
+        Some(Available::NotAvailable(why)) => writeln!(out, "  stalls for memory: {why}")?,
+        None => {}
     }
     proof.notes.iter().try_for_each(|note| writeln!(out, "  {note}"))
 }

@@ -13,14 +13,15 @@ use super::lever::{HoldBy, Lever, Place, Suspect, Waiting};
 use super::naming::owner_of;
 use super::proof::Proof;
 use super::{
-    BlameTarget, LOOK, Watched, attach, group_of_process, host, is_there, resolve, watch_for,
+    BlameTarget, LOOK, Watched, attach, group_of_process, host, is_there, memory, resolve,
+    watch_for,
 };
 use crate::Answer;
 
 /// How a culprit is proven.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProveOptions {
-    /// A group's path, a unit, a container or a pod; or `own_quota`.
+    /// A group's path, a unit, a container or a pod; or `own_quota`, or `own_memory_high`.
     pub culprit: String,
     /// What is done to a group; a quota is lifted.
     pub by: HoldBy,
@@ -103,7 +104,8 @@ fn answer_and_proof(
     }
     let mut watch = attach(root, hierarchy, target)?;
     watch.start().map_err(Error::host)?;
-    let mut experiment = Experiment::new(root, watch, lever, options.shape());
+    let stalls = memory::start(root, place.facts, target).ok();
+    let mut experiment = Experiment::new(root, (watch, stalls), lever, options.shape());
     // Turns end in time although the culprit may leave little of the CPUs.
     process::with_real_time_priority(|| {
         while let Some(next) = experiment.poll(ledger) {
@@ -151,7 +153,7 @@ impl ProveOptions {
     pub(super) fn proof(&self, place: Place<'_>, experiment: Experiment<'_>) -> Proof {
         let outcome = experiment.finish();
         let culprit = match &outcome.lever.suspect {
-            Suspect::OwnQuota => (self.culprit.clone(), None),
+            Suspect::OwnQuota | Suspect::OwnMemoryHigh => (self.culprit.clone(), None),
             Suspect::Group(path) => {
                 (path.clone(), owner_of(&Owners::new(place.root), place.hierarchy, path))
             }

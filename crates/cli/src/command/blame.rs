@@ -1,14 +1,14 @@
 //! `assay blame`
 
 mod prove;
+mod watch;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_blame::collect::{
-    Blamed, BlamedCommand, CommandOptions, Proof, blame_with_disks, proof_text,
-};
-use assay_blame::{Answer, DiskAnswer, Verdict, disks_text};
+use assay_blame::collect::{Blamed, BlamedCommand, CommandOptions, Proof, blame_all, proof_text};
+use assay_blame::{Answer, DiskAnswer, MemoryAnswer, Verdict, disks_text, memory_text};
 use assay_host::facts::Available;
 use assay_run::blamed_command::blame_command;
 use assay_run::exec::{Outcome, Setting};
@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::countdown::Countdown;
 use crate::observer::this_host;
 use crate::output;
-use crate::parsers::watching;
+use crate::parsers::{duration_in, watching};
 use crate::shared_arguments::{FormatArguments, TargetArguments};
 
 /// Length of watching what does not end by itself.
@@ -48,11 +48,25 @@ pub(crate) struct BlameArguments {
     set: Vec<Setting>,
     #[command(flatten)]
     prove: prove::ProveArguments,
+    /// Watch all groups, and show again and again whom they wait for
+    #[arg(short, long, conflicts_with_all = ["target", "command", "set", "prove"])]
+    watch: bool,
+    /// Time between two looks
+    #[arg(long, value_name = "DURATION", default_value = "10s", requires = "watch", value_parser = interval)]
+    interval: Duration,
+    /// Write metrics to FILE at each look, for the textfile collector of node_exporter
+    #[arg(long, value_name = "FILE", requires = "watch")]
+    textfile: Option<PathBuf>,
     #[command(flatten)]
     format: FormatArguments,
     /// Command to run in a group of its own
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "target")]
     command: Vec<OsString>,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let range = Duration::from_secs(1)..=Duration::from_secs(3600);
+    duration_in(text, range, "expected 1 s to 1 h")
 }
 
 /// An answer with its proof.
@@ -67,13 +81,21 @@ struct Document<'a> {
     /// Other disks that were busy meanwhile.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     disks_not_followed: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<&'a Available<MemoryAnswer>>,
 }
 
 /// Watches the target and shows where its waiting went.
 pub(crate) fn run(arguments: &BlameArguments) -> Result<Code, Error> {
+    if arguments.watch {
+        let times = (arguments.interval, arguments.length);
+        let textfile = arguments.textfile.as_deref();
+        return watch::run(&this_host().root, times, textfile, arguments.format.is_json());
+    }
     let Some(target) = arguments.target.target() else {
         if arguments.command.is_empty() {
-            let hint = "give one of --group, --pid, --unit, --container, --pod, or -- COMMAND";
+            let hint =
+                "give one of --group, --pid, --unit, --container, --pod, --watch, or -- COMMAND";
             return Err(Error::usage(format!("no target given\n  hint: {hint}")));
         }
         return run_command(arguments);
@@ -83,9 +105,9 @@ pub(crate) fn run(arguments: &BlameArguments) -> Result<Code, Error> {
     let code = match arguments.prove.options()? {
         None => {
             let countdown = Countdown::start(Some(length));
-            let blamed = blame_with_disks(&this_host().root, &target, length)?;
+            let blamed = blame_all(&this_host().root, &target, length)?;
             drop(countdown);
-            show_with_disks(&blamed, arguments.format.is_json())?
+            show_all(&blamed, arguments.format.is_json())?
         }
         Some(options) => {
             let proven = {
@@ -155,7 +177,13 @@ fn name(not_restored: &[KernelError]) -> Code {
 
 fn show(answer: &Answer, proof: Option<&Proof>, as_json: bool) -> Result<Code, Error> {
     if as_json {
-        output::json(&Document { answer, proof, disks: None, disks_not_followed: &[] })?;
+        output::json(&Document {
+            answer,
+            proof,
+            disks: None,
+            disks_not_followed: &[],
+            memory: None,
+        })?;
     } else {
         let proof = proof.map(proof_text).unwrap_or_default();
         output::data(&format!("{}{proof}", assay_blame::text(answer)));
@@ -163,16 +191,22 @@ fn show(answer: &Answer, proof: Option<&Proof>, as_json: bool) -> Result<Code, E
     Ok(code(answer))
 }
 
-/// The same with the disks; a disk's own check does not decide the exit code.
-fn show_with_disks(blamed: &Blamed, as_json: bool) -> Result<Code, Error> {
-    let Blamed { answer, disks, not_followed } = blamed;
+/// The same with disks and memory; their own checks do not decide the exit code.
+fn show_all(blamed: &Blamed, as_json: bool) -> Result<Code, Error> {
+    let Blamed { answer, disks, not_followed, memory } = blamed;
     if as_json {
-        let document =
-            Document { answer, proof: None, disks: Some(disks), disks_not_followed: not_followed };
+        let document = Document {
+            answer,
+            proof: None,
+            disks: Some(disks),
+            disks_not_followed: not_followed,
+            memory: Some(memory),
+        };
         output::json(&document)?;
     } else {
         let disks = disks_text(disks, not_followed);
-        output::data(&format!("{}\n{disks}", assay_blame::text(answer)));
+        let memory = memory_text(memory);
+        output::data(&format!("{}\n{disks}\n{memory}", assay_blame::text(answer)));
     }
     Ok(code(answer))
 }

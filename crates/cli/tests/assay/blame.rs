@@ -83,3 +83,54 @@ fn a_signal_while_programs_are_loaded_ends_it_before_the_next_one() {
     ended.assert_code(130);
     bench.assert_host_is_as_before(test);
 }
+
+/// Guests of other kernels do the same.
+#[test]
+fn stalls_for_memory_go_to_the_limit_and_the_group_that_made_them() {
+    let needs = [Need::Controller("cpu"), Need::Controller("memory")];
+    let Some(bench) = Bench::with("blame: stalls for memory", &needs) else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../blame/tests/guest/stalls.sh");
+    let mut command = std::process::Command::new("sh");
+    command.arg(script).arg(bench.executable()).arg(env!("CARGO_TARGET_TMPDIR"));
+    let ended = bench.finish(command);
+    ended.assert_code(0);
+    bench.assert_host_is_as_before("stalls");
+}
+
+#[test]
+fn the_whole_host_is_watched_with_metrics() {
+    let Some(bench) = Bench::with("blame: the whole host", &[Need::Controller("cpu")]) else {
+        return;
+    };
+    let file = bench.path("blame.prom");
+    // A command that waits for its own quota; its group is one of those that are watched.
+    let folder = bench.path("limited");
+    std::fs::create_dir(&folder).unwrap();
+    let begun = folder.join("begun");
+    let script = format!("touch {0}; while [ -e {0} ]; do :; done", begun.display());
+    let mut limited = bench.program();
+    limited.args(["exec", "--set", "cpu.max=20000 100000", "--", "sh", "-c", &script]);
+    let mut running = Running::start(limited, &folder, folder.join("out"));
+    running.wait_until("it has begun", |_| begun.exists());
+    let mut command = bench.program();
+    command.args(["blame", "--watch", "--for", "3s", "--interval", "1s", "-ojson", "--textfile"]);
+    command.arg(&file);
+    let ended = bench.finish(command);
+    ended.assert_code(0);
+    let looks: Vec<Value> =
+        ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(looks.len() >= 2, "{looks:#?}");
+    let groups = looks.iter().flat_map(|look| look["groups"].as_array().unwrap());
+    let waits_for_its_quota = |group: &&Value| {
+        let parts = group["parts"].as_array().unwrap();
+        group["group"].as_str().unwrap().contains("assay-exec")
+            && parts.iter().any(|part| part["culprit"] == "own_quota")
+    };
+    assert!(groups.clone().any(|group| waits_for_its_quota(&group)), "{looks:#?}");
+    let metrics = std::fs::read_to_string(&file).unwrap();
+    assert!(metrics.contains("assay_blame_waited_seconds_total{group=\"/"), "{metrics}");
+    assert!(metrics.contains("by=\"own quota\""), "{metrics}");
+    std::fs::remove_file(&begun).unwrap();
+    running.end(Duration::from_secs(30)).assert_code(0);
+    bench.assert_host_is_as_before("watched");
+}

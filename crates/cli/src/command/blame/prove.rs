@@ -15,7 +15,7 @@ pub(super) struct ProveArguments {
     /// Then hold this group, unit or pod back
     ///
     /// In turns in random order, and say how much of the waiting this takes away. A group, unit, container
-    /// or pod; or own_quota, which is lifted.
+    /// or pod; or own_quota or own_memory_high, which is lifted.
     #[arg(long, value_name = "CULPRIT")]
     prove: Option<String>,
     /// Hold back by `freezing` or by `weight`

@@ -36,7 +36,12 @@ has_begun() { [ $(reads) -gt $((before + 100)) ]; }
 await has_begun
 part requests valid "$assay" blame -o json --for 3s --group "/${reader##*/}"
 kill $exec; wait
+stalls() { # in a file system on the disk
+    mkfs.ext4 -q -F "$disk" && mkdir -p /run/stalls && mount "$disk" /run/stalls &&
+        sh $scripts/../crates/blame/tests/guest/stalls.sh $assay /run/stalls
+}
 part waits sh $scripts/../crates/blame/tests/guest/waits.sh $assay
+part stalls stalls
 part fairness sh $scripts/../crates/audit/tests/guest/fairness.sh $assay
 "#;
 
@@ -55,7 +60,7 @@ fn assert_requests_followed(guest: &Visit) {
 }
 
 fn assert_all_programs_hold(guest: &Visit) {
-    for part in ["waits", "fairness"].map(|name| guest.part(name)) {
+    for part in ["waits", "stalls", "fairness"].map(|name| guest.part(name)) {
         assert_eq!(part.code, 0, "{}\n{}", part.text, part.said);
     }
     assert_requests_followed(guest);
