@@ -64,16 +64,16 @@ package:
 	@scripts/setup package
 	@scripts/package --formats "deb rpm" | while read -r package; do $(AS_ROOT) scripts/package-check "$$package" || exit; done
 
-# target/release-VERSION: static programs of two architectures, images, packages, the bill of materials, checksums.
+# target/release-VERSION, with sizes: static programs of two architectures, packages, images, the bill of materials, checksums.
 release:
-	@scripts/setup package
+	@scripts/setup release
 	@scripts/release
 
 # target/package/assay.tar: a container image of the static program, and a run of it.
 image:
 	@scripts/setup image
 	@scripts/shipped target/package/binaries
-	@scripts/image target/package/binaries/assay target/package/assay.tar
+	@scripts/image target/package/binaries/$$(uname -m)/assay target/package/assay.tar
 	@$(AS_ROOT) scripts/image-check target/package/assay.tar
 
 # The docs as one book, if mdbook is installed; they can be read without it.
