@@ -176,3 +176,29 @@ fn the_action_fetches_the_program_of_its_release_and_starts_no_other() {
     assert_eq!(action(&bench, &uses).0, Some(2));
     assert_eq!(calls(), "");
 }
+
+#[test]
+fn the_install_line_of_the_readme_ends_with_an_audit() {
+    let bench = Bench::aside();
+    if Command::new("curl").arg("--version").output().is_err() {
+        return assay_test_support::skip("the install line of README.md", "no curl");
+    }
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = fs::read_to_string(readme).unwrap();
+    let line = readme.lines().find(|line| line.starts_with("curl ")).unwrap();
+    let (host, rest) = line.split_once("https://").unwrap().1.split_once('/').unwrap();
+    let (release, _) = rest.split_once("/assay-$(uname -m)\"").unwrap();
+    // The host alone is another.
+    let served = bench.path("served");
+    let line = line.replace(&format!("https://{host}"), &format!("file://{}", served.display()));
+    fs::create_dir_all(served.join(release)).unwrap();
+    let name = format!("{release}/assay-{}", std::env::consts::ARCH);
+    fs::copy(env!("CARGO_BIN_EXE_assay"), served.join(name)).unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]);
+    bench.settle(&mut command);
+    let ended = command.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && said.contains("Settings of its control groups"), "{ended:?}");
+    assert!(bench.path("assay").is_file());
+}
