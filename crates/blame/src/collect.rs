@@ -23,9 +23,10 @@ use std::time::Duration;
 use assay_host::facts::{Available, HostFacts};
 use assay_host::{Owners, gather};
 use assay_sys::exit::Error;
-use assay_sys::kernel::parse::cgroups::process_groups;
+use assay_sys::kernel::parse::cgroups::{ProcessGroup, process_groups};
 use assay_sys::kernel::{Error as KernelError, Root, signal};
 
+use crate::watch::group_tree::GroupTree;
 use crate::watch::waits::{CpuHierarchy, WaitWatch, WatchError};
 use crate::{Answer, DiskAnswer, MemoryAnswer};
 use disks::DiskWatch;
@@ -110,29 +111,30 @@ pub fn blame_all(root: &Root, target: &BlameTarget, length: Duration) -> Result<
 
 /// Finds what a target names.
 fn resolve(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Result<Watched, Error> {
+    match target {
+        BlameTarget::Group(path) => Ok(Watched::Group(hierarchy.path(path))),
+        BlameTarget::Process(id) => Ok(Watched::Process(*id)),
+        named => find_named(root, std::slice::from_ref(&hierarchy.tree), named).map(Watched::Group),
+    }
+}
+
+fn find_named(root: &Root, trees: &[GroupTree], target: &BlameTarget) -> Result<String, Error> {
     let (by, name) = match target {
-        BlameTarget::Group(path) => return Ok(Watched::Group(hierarchy.path(path))),
-        BlameTarget::Process(id) => return Ok(Watched::Process(*id)),
         BlameTarget::Unit(name) => (NamedBy::Unit, name),
         BlameTarget::Container(name) => (NamedBy::Container, name),
         BlameTarget::Pod(name) => (NamedBy::Pod, name),
+        BlameTarget::Group(path) => return Ok(path.clone()),
+        BlameTarget::Process(id) => return deepest_group(root, *id),
     };
-    find(root, hierarchy, by, name).map(Watched::Group)
+    find(root, trees, by, name)
 }
 
-/// The path of the group that a target is, or that a process is in.
+/// The path of the group that a target is in any hierarchy, or that a process is in.
 ///
 /// # Errors
 /// There is no such group or process, or several groups have the name.
 pub fn group_of(root: &Root, target: &BlameTarget) -> Result<String, Error> {
-    if let BlameTarget::Group(path) = target {
-        return Ok(path.clone());
-    }
-    let (_, hierarchy) = host(root)?;
-    match resolve(root, &hierarchy, target)? {
-        Watched::Group(path) => Ok(path),
-        Watched::Process(id) => group_of_process(root, &hierarchy, id),
-    }
+    find_named(root, &naming::all(root), target)
 }
 
 fn watch_for(
@@ -177,14 +179,36 @@ fn one_answer(
     Ok(answer)
 }
 
-/// The group of a process.
+/// The group of `cpu` of a process.
 fn group_of_process(root: &Root, hierarchy: &CpuHierarchy, id: u32) -> Result<String, Error> {
-    let groups = root.read(format!("/proc/{id}/cgroup")).map_err(|error| {
+    let group = groups_of_process(root, id)?;
+    let group = group.into_iter().find(|one| hierarchy.has(&one.controllers));
+    group.map(|one| one.group).ok_or_else(no_group)
+}
+
+/// That group of a process, or the deepest one below it. On v1 a unit may have none of `cpu`, and its processes are in one above it
+/// there.
+fn deepest_group(root: &Root, id: u32) -> Result<String, Error> {
+    let groups = groups_of_process(root, id)?;
+    let of_cpu = groups.iter().find(|one| one.controllers.iter().any(|name| name == "cpu"));
+    let of_v2 = || groups.iter().find(|one| one.controllers.is_empty());
+    let own = of_cpu.or_else(of_v2).ok_or_else(no_group)?;
+    let below = groups.iter().filter(|one| Path::new(&one.group).starts_with(&own.group));
+    let deepest = below.max_by_key(|one| {
+        (Path::new(&one.group).components().count(), one.controllers == ["name=systemd"])
+    });
+    Ok(deepest.unwrap_or(own).group.clone())
+}
+
+fn groups_of_process(root: &Root, id: u32) -> Result<Vec<ProcessGroup>, Error> {
+    let text = root.read(format!("/proc/{id}/cgroup")).map_err(|error| {
         Error::usage(error.with_hint("no process has this id; `assay top` and ps(1) list them"))
     })?;
-    let groups = process_groups(&groups);
-    let group = groups.into_iter().find(|one| hierarchy.has(&one.controllers));
-    group.map(|one| one.group).ok_or_else(|| Error::host("the process has no group of `cpu`"))
+    Ok(process_groups(&text))
+}
+
+fn no_group() -> Error {
+    Error::host("the process has no group of `cpu`")
 }
 
 fn explain(refused: &WatchError) -> Error {

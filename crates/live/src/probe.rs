@@ -91,7 +91,7 @@ pub struct Document {
     pub schema: u32,
     /// What was probed, as it was named.
     pub target: String,
-    /// Its group, below the mount of the controller `cpu`.
+    /// Its group, below the mounts.
     pub group: String,
     /// Processes in it and below it.
     pub processes: usize,

@@ -82,7 +82,8 @@ impl Place<'_> {
             return Ok(Suspect::OwnMemoryHigh);
         }
         if !name.starts_with('/') {
-            return find(self.root, self.hierarchy, NamedBy::Anything, name).map(Suspect::Group);
+            let trees = std::slice::from_ref(&self.hierarchy.tree);
+            return find(self.root, trees, NamedBy::Anything, name).map(Suspect::Group);
         }
         let path = self.hierarchy.path(name);
         match self.root.is_directory(self.hierarchy.directory(&path)) {

@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use assay_host::Owners;
+use assay_host::cgroup::inventory::hierarchies;
 use assay_host::facts::owner::Owner;
 use assay_sys::exit::Error;
 use assay_sys::kernel::Root;
 
+use crate::watch::group_tree::GroupTree;
 use crate::watch::waits::CpuHierarchy;
 
 /// What a group is named by.
@@ -33,36 +35,32 @@ pub(super) fn owner_of(owners: &Owners, hierarchy: &CpuHierarchy, path: &str) ->
     owners.owner(&hierarchy.directory("/"), path).map(|owner| owners.named(owner))
 }
 
-/// The only group with this name, with all groups below it. What a user calls his groups counts only if nothing of the host's
-/// has that name.
+/// All hierarchies. On v1 a unit has groups of those controllers that it has settings of, and one in systemd's own hierarchy.
+pub(super) fn all(root: &Root) -> Vec<GroupTree> {
+    let mut all = hierarchies(root);
+    all.sort_by_key(|hierarchy| hierarchy.name != "name=systemd");
+    all.into_iter().map(|one| GroupTree { mount: one.mount, is_v2: one.is_v2 }).collect()
+}
+
+/// The only group with this name in the first hierarchy that has any, with all groups below it. What a user calls his groups
+/// counts only if nothing of the host's has that name.
 pub(super) fn find(
     root: &Root,
-    hierarchy: &CpuHierarchy,
+    trees: &[GroupTree],
     by: NamedBy,
     name: &str,
 ) -> Result<String, Error> {
-    let (owners, mount) = (Owners::new(root), hierarchy.directory("/"));
-    let (mut of_host, mut claimed) = (Vec::new(), Vec::new());
-    // Those that are found and all below them: what is above a group precedes it.
-    let mut found: HashSet<String> = HashSet::new();
-    for path in hierarchy.groups(root) {
-        if path.rsplit_once('/').is_some_and(|(above, _)| found.contains(above)) {
-            found.insert(path);
-            continue;
-        }
-        let Some(owner) = owners.owner(&mount, &path) else { continue };
-        if !is_named(&owners, &path, &owner, by, name) {
-            continue;
-        }
-        found.insert(path.clone());
-        if owner.said().1 { claimed.push(path) } else { of_host.push(path) }
-    }
-    let found = if of_host.is_empty() { claimed } else { of_host };
-    match found.as_slice() {
+    let owners = Owners::new(root);
+    let named = trees.iter().map(|tree| named(root, &owners, tree, by, name));
+    let (of_host, claimed): (Vec<_>, Vec<_>) = named.unzip();
+    let found = of_host.into_iter().chain(claimed).find(|paths| !paths.is_empty());
+    match found.unwrap_or_default().as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(Error::usage(format!(
-            "no group of the controller `cpu` belongs to `{name}`\n  hint: assay top --controller cpu"
-        ))),
+        [] => {
+            let of = if trees.len() == 1 { " of the controller `cpu`" } else { "" };
+            let hint = if trees.len() == 1 { " --controller cpu" } else { "" };
+            Err(Error::usage(format!("no group{of} belongs to `{name}`\n  hint: assay top{hint}")))
+        }
         several => {
             let shown: Vec<&str> = several.iter().take(SHOWN).map(String::as_str).collect();
             let more = several.len().saturating_sub(SHOWN);
@@ -73,6 +71,32 @@ pub(super) fn find(
             )))
         }
     }
+}
+
+/// The groups of the host with this name, and those of which a user says it.
+fn named(
+    root: &Root,
+    owners: &Owners,
+    tree: &GroupTree,
+    by: NamedBy,
+    name: &str,
+) -> (Vec<String>, Vec<String>) {
+    let (mut of_host, mut claimed) = (Vec::new(), Vec::new());
+    // Those that are found and all below them: what is above a group precedes it.
+    let mut found: HashSet<String> = HashSet::new();
+    for path in tree.groups(root) {
+        if path.rsplit_once('/').is_some_and(|(above, _)| found.contains(above)) {
+            found.insert(path);
+            continue;
+        }
+        let Some(owner) = owners.owner(&tree.mount, &path) else { continue };
+        if !is_named(owners, &path, &owner, by, name) {
+            continue;
+        }
+        found.insert(path.clone());
+        if owner.said().1 { claimed.push(path) } else { of_host.push(path) }
+    }
+    (of_host, claimed)
 }
 
 fn is_named(owners: &Owners, path: &str, owner: &Owner, by: NamedBy, name: &str) -> bool {
@@ -113,8 +137,11 @@ fn is_pod_name(own: &str, name: &str) -> bool {
 mod tests {
     use std::fs;
 
+    use assay_test_support::hosts;
+
     use super::*;
     use crate::collect::fake::{ID, host};
+    use crate::collect::{BlameTarget, group_of};
 
     const GROUPS: [&str; 7] = [
         "system.slice/nginx.service/workers",
@@ -132,7 +159,7 @@ mod tests {
         fs::create_dir_all(&config).unwrap();
         fs::write(config.join("config.v2.json"), r#"{"Name":"/web"}"#).unwrap();
         fs::create_dir_all(top.path().join("var/log/pods/shop_front-0_12-ab")).unwrap();
-        let found = find(&Root::at(top.path()), &hierarchy, by, name);
+        let found = find(&Root::at(top.path()), &[hierarchy.tree], by, name);
         found.map(|path| path.replace(ID, "ID")).map_err(|error| error.to_string())
     }
 
@@ -165,7 +192,8 @@ mod tests {
         ];
         let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
         let (top, hierarchy) = host(&groups);
-        let found = |by, name: &str| find(&Root::at(top.path()), &hierarchy, by, name).unwrap();
+        let trees = [hierarchy.tree];
+        let found = |by, name: &str| find(&Root::at(top.path()), &trees, by, name).unwrap();
         assert_eq!(found(NamedBy::Unit, "nginx"), "/system.slice/nginx.service");
         let container = found(NamedBy::Container, &ID[..8]);
         assert_eq!(container, format!("/system.slice/docker-{ID}.scope"));
@@ -180,5 +208,52 @@ mod tests {
         assert!(error.contains("assay top"), "{error}");
         assert!(found(NamedBy::Container, "nginx.service").is_err());
         assert!(found(NamedBy::Container, &ID[..3]).is_err(), "too short for an id");
+    }
+
+    #[test]
+    fn on_v1_a_unit_is_found_where_it_has_groups() {
+        let top = tempfile::tempdir().unwrap();
+        let user = "user.slice/user-1.slice/user@1.service";
+        for group in [
+            "systemd/system.slice/cache.service".to_owned(),
+            "memory/system.slice/cache.service".to_owned(),
+            format!("cpu/{user}/cache.service"),
+            format!("cpu/{user}/own.service"),
+            "memory/lxc/web".to_owned(),
+        ] {
+            fs::create_dir_all(top.path().join("cg").join(group)).unwrap();
+        }
+        let mounts = [("cpu", "cpu,cpuacct"), ("memory", "memory"), ("systemd", "name=systemd")];
+        let mounts = mounts.map(|(at, options)| {
+            format!("30 20 0:26 / /cg/{at} rw - cgroup cgroup rw,{options}\n")
+        });
+        fs::create_dir_all(top.path().join("proc/self")).unwrap();
+        fs::write(top.path().join("proc/self/mountinfo"), mounts.concat()).unwrap();
+        let root = Root::at(top.path());
+        let (all, cpu) = (all(&root), CpuHierarchy::new(&hosts::host(false)).unwrap());
+        let found = |by, name: &str| find(&root, &all, by, name).unwrap();
+        assert_eq!(found(NamedBy::Unit, "cache"), "/system.slice/cache.service");
+        assert_eq!(found(NamedBy::Unit, "own"), format!("/{user}/own.service"));
+        assert_eq!(found(NamedBy::Container, "web"), "/lxc/web");
+        for (groups, own) in [
+            (
+                "4:memory:/a.slice/b.service\n3:cpu,cpuacct:/a.slice\n1:name=systemd:/a.slice/b.service\n",
+                "/a.slice/b.service",
+            ),
+            (
+                "4:memory:/\n3:cpu,cpuacct:/\n1:name=systemd:/user.slice/session-1.scope\n",
+                "/user.slice/session-1.scope",
+            ),
+            ("4:memory:/x/y\n3:cpu,cpuacct:/x\n1:name=systemd:/init.scope\n", "/x/y"),
+            ("4:memory:/\n3:cpu,cpuacct:/x\n1:name=systemd:/user.slice/session-1.scope\n", "/x"),
+            ("0::/x\n", "/x"),
+        ] {
+            fs::create_dir_all(top.path().join("proc/7")).unwrap();
+            fs::write(top.path().join("proc/7/cgroup"), groups).unwrap();
+            assert_eq!(group_of(&root, &BlameTarget::Process(7)).unwrap(), own);
+        }
+        // Events of CPUs are those of groups of `cpu`.
+        let error = find(&root, &[cpu.tree], NamedBy::Container, "web").unwrap_err().to_string();
+        assert!(error.contains("no group of the controller `cpu` belongs to `web`"), "{error}");
     }
 }

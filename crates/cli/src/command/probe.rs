@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
     let group = group_of(&context.root, &target)?;
     let wishes = wishes(&context.root, arguments, &target, &group)?;
     let target = Target::of_group(&context.root, &facts.cgroup, &name_of(&target), &group)
-        .map_err(|why| Error::usage(format!("{why}\n  hint: assay top --controller cpu")))?;
+        .map_err(|why| Error::usage(format!("{why}\n  hint: assay top")))?;
     if arguments.dry_run {
         let is_v2 = facts.cgroup.is_on_v2("cpu");
         show(&assay_live::probe::plan(&target, &limits, is_v2));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_host::Owners;
+use assay_host::cgroup::inventory::hierarchies;
 use assay_host::facts::owner::Owner;
 use assay_host::facts::{CgroupLayout, Hierarchy};
 use assay_sys::kernel::Root;
@@ -16,7 +17,7 @@ use crate::probe::limit::Limit;
 pub struct Target {
     /// As it was named.
     pub name: String,
-    /// Below the mount of the controller `cpu`.
+    /// Below the mounts.
     pub group: String,
     /// In it and below it.
     pub processes: usize,
@@ -42,7 +43,7 @@ pub(crate) struct Place {
 }
 
 impl Target {
-    /// The group at `path` below the mount of the controller `cpu`.
+    /// The group at `path` below the mounts.
     ///
     /// # Errors
     /// There is no such group, or it is the root, which has no limits.
@@ -53,20 +54,23 @@ impl Target {
         path: &str,
     ) -> Result<Self, String> {
         let group = format!("/{}", path.trim_matches('/'));
-        let (mount, _) = mount_of(layout, "cpu")?;
-        let directory = mount.join(group.trim_start_matches('/'));
         if group == "/" {
             return Err("the root group has no limits".to_owned());
         }
-        if !root.is_directory(&directory) {
-            return Err(format!("no group `{group}` of the controller `cpu`"));
-        }
-        let processes = processes_below(root, directory);
+        // On v1 not every hierarchy has the group, and somebody may have moved its processes out of one.
+        let of_cpu = mount_of(layout, "cpu").map(|(mount, _)| mount).ok();
+        let others = hierarchies(root).into_iter().map(|hierarchy| hierarchy.mount);
+        let directory = |mount: &PathBuf| mount.join(group.trim_start_matches('/'));
+        let mut mounts: Vec<PathBuf> = of_cpu.into_iter().chain(others).collect();
+        mounts.retain(|mount| root.is_directory(directory(mount)));
+        let mount = mounts.first().ok_or_else(|| format!("no group `{group}`"))?;
+        let mut processes = mounts.iter().map(|mount| processes_below(root, directory(mount)));
+        let processes = processes.find(|processes| !processes.is_empty()).unwrap_or_default();
         let of_process =
             processes.iter().find_map(|pid| root.read(format!("/proc/{pid}/cgroup")).ok());
         let owners = Owners::new(root);
         // What a user says of his own containers is not what the host's runtime was asked for.
-        let bundle = match owners.owner(&mount, &group) {
+        let bundle = match owners.owner(mount, &group) {
             Some(Owner::Container(container)) => owners.bundle(&container.id),
             _ => None,
         };

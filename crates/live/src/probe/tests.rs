@@ -37,9 +37,24 @@ fn tree(groups: &[Group]) -> (TempDir, Root) {
     (folder, root)
 }
 
+/// The same on v1: each path begins with a hierarchy, and process 7 is in these groups.
+fn v1(groups: &[Group], of_process: &[(&str, &str)]) -> (TempDir, Root) {
+    let (folder, root) = tree(groups);
+    let (mut mounts, mut own) = (String::new(), String::new());
+    for (controllers, group) in of_process {
+        let at = controllers.trim_start_matches("name=");
+        mounts += &format!("30 20 0:26 / /cg/{at} rw - cgroup cgroup rw,{controllers}\n");
+        own += &format!("1:{controllers}:{group}\n");
+    }
+    fs::create_dir_all(folder.path().join("proc/self")).unwrap();
+    fs::write(folder.path().join("proc/self/mountinfo"), mounts).unwrap();
+    fs::write(folder.path().join("proc/7/cgroup"), own).unwrap();
+    (folder, root)
+}
+
 /// `GROUP FILE: REASON` of each limit that is not enforced.
 fn lost(root: &Root, folder: &Path, group: &str) -> Vec<String> {
-    let facts = hosts::host(true);
+    let facts = hosts::host(!root.is_directory("/cg/memory"));
     let target = Target::of_group(root, &facts.cgroup, "it", group).unwrap();
     let program = folder.join("none");
     let limits = vec![Limit::MemoryMax, Limit::CpuMax];
@@ -95,6 +110,33 @@ fn a_limit_further_up_counts_where_the_group_itself_has_no_such_file() {
     let document = run(&request, &root, &mut |_| ()).unwrap().document;
     assert_eq!(document.answers[0].group, "/a", "{document:?}");
     assert_eq!(document.answers[0].value.as_deref(), Some("1000"));
+}
+
+const UNIT: &str = "/system.slice/cache.service";
+
+#[test]
+fn on_v1_a_unit_is_probed_that_has_no_group_of_cpu() {
+    let [of_systemd, of_memory] = ["/systemd", "/memory"].map(|at| format!("{at}{UNIT}"));
+    let no_quota = [("cpu.cfs_quota_us", "-1\n"), ("cpu.cfs_period_us", "100000\n")];
+    let groups: [Group; 4] = [
+        (&of_systemd, "7\n", &[]),
+        ("/memory/system.slice", "", &[("memory.limit_in_bytes", "1048576\n")]),
+        (&of_memory, "7\n", &[("memory.limit_in_bytes", "2097152\n")]),
+        ("/cpu/system.slice", "7\n", &no_quota),
+    ];
+    let own = |memory| [("memory", memory), ("cpu", "/system.slice"), ("name=systemd", UNIT)];
+    let (folder, root) = v1(&groups, &own(UNIT));
+    let says = format!("{UNIT} memory.limit_in_bytes: ");
+    let tighter = format!("{says}/system.slice above it has 1 MiB, less than its 2 MiB");
+    assert_eq!(lost(&root, folder.path(), UNIT), [tighter]);
+
+    // Its processes were moved out of its group of one controller.
+    let (folder, root) = v1(&groups, &own("/other"));
+    let above = folder.path().join("cg/memory/system.slice/memory.limit_in_bytes");
+    fs::write(above, "9223372036854771712\n").unwrap();
+    fs::write(folder.path().join(format!("cg{of_memory}/cgroup.procs")), "").unwrap();
+    let moved = format!("{says}its processes are in /other, where this file has no effect");
+    assert_eq!(lost(&root, folder.path(), UNIT), [moved]);
 }
 
 const MANIFEST: &str = "

@@ -16,7 +16,7 @@ const CPUS: usize = 256;
 /// The hierarchy of the controller `cpu`.
 #[derive(Debug, Clone)]
 pub struct CpuHierarchy {
-    tree: GroupTree,
+    pub(crate) tree: GroupTree,
     /// The CPUs from 0 to the highest one.
     pub cpus: usize,
 }
