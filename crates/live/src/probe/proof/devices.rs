@@ -66,16 +66,11 @@ pub(super) fn rules(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
 
 /// Why the device was not opened. A probe that has ended says nothing of it.
 fn opened(probe: &mut Running, path: &str) -> Result<Option<Errno>, Error> {
-    probe.send(&format!("open r {path}"));
-    let line = probe.line()?;
-    let number = |line: &str| line.strip_prefix("refused ")?.parse().ok();
-    match line.as_deref() {
-        Some("done") => Ok(None),
-        Some(line) => match number(line) {
-            Some(number) => Ok(Some(Errno::from_raw_os_error(number))),
-            None => Err(Error::unexpected("open", Path::new(path), line.to_owned())),
-        },
-        None => Err(probe.ended()),
+    let line = probe.ask(&format!("open r {path}"))?.ok_or_else(|| probe.ended())?;
+    let number = || line.strip_prefix("refused ")?.parse().ok();
+    match number().map(Errno::from_raw_os_error) {
+        None if line != "done" => Err(Error::unexpected("open", Path::new(path), line)),
+        errno => Ok(errno),
     }
 }
 
@@ -109,7 +104,10 @@ fn judge(tried: &[Tried]) -> Proof {
         return Proof::not_provable(format!("a copy was refused {}", denied.join(", ")));
     }
     if refused.is_empty() {
-        return Proof::not_provable(format!("it refuses none of {} devices", free.len()));
+        return Proof::not_provable(format!(
+            "it refuses none of {} devices that groups above it allow",
+            free.len()
+        ));
     }
     Proof::enforced(format!("copy: {} refused", refused.join(", ")))
         .with("twin without its rules: opened")
@@ -117,6 +115,10 @@ fn judge(tried: &[Tried]) -> Proof {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use assay_sys::kernel::process::Membership;
+
     use super::*;
     use crate::probe::Verdict;
 
@@ -133,5 +135,39 @@ mod tests {
         assert_eq!(verdict(no, perm, perm), Verdict::NotProvable, "refused further up, too");
         assert_eq!(verdict(None, None, None), Verdict::NotProvable);
         assert_eq!(verdict(Some(true), perm, None), Verdict::NotProvable);
+        assert_eq!(verdict(no, Some(Errno::NXIO), None), Verdict::NotProvable, "not there");
+    }
+
+    #[test]
+    fn a_probe_that_has_ended_opened_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("ends");
+        let opened = |says: &str| {
+            std::fs::write(&program, format!("#!/bin/sh\necho ready; read line; {says}\n"))
+                .unwrap();
+            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+            let membership = Membership::open(&Root::real(), &[]).unwrap();
+            let mut probe = Running::start(&program, &["device".to_owned()], &membership).unwrap();
+            opened(&mut probe, "/dev/null").map_err(|error| error.to_string())
+        };
+        assert_eq!(opened("echo done"), Ok(None));
+        assert_eq!(opened("echo refused 1"), Ok(Some(Errno::PERM)));
+        assert!(opened("exit").unwrap_err().contains("the process has ended"));
+        assert!(opened("echo what").unwrap_err().contains("what"));
+    }
+
+    #[test]
+    fn a_device_that_the_kernel_does_not_know_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        let rules: [DeviceRule; 1] = ["c 1:3 rwm".parse().unwrap()];
+        let allowed = |path| is_allowed(&root, path, Some(&rules));
+        assert_eq!(allowed("/dev/null"), None, "opening it may load a module");
+        for number in ["1:3", "1:5"] {
+            std::fs::create_dir_all(folder.path().join("sys/dev/char").join(number)).unwrap();
+        }
+        assert_eq!(["/dev/null", "/dev/zero"].map(allowed), [Some(Some(true)), Some(Some(false))]);
+        assert_eq!(is_allowed(&root, "/dev/null", None), Some(None), "a program decides");
+        assert_eq!(allowed("/dev"), None);
     }
 }

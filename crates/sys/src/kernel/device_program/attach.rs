@@ -140,3 +140,17 @@ fn explain(operation: &'static str, group: &Path, cause: &io::Error) -> Error {
         _ => error,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    /// `query` of `union bpf_attr` in linux/bpf.h.
+    #[test]
+    fn a_query_has_room_for_all_that_a_kernel_writes() {
+        assert_eq!((offset_of!(Query, count), offset_of!(Query, revision)), (24, 56));
+        assert_eq!(size_of::<Query>(), 64);
+    }
+}
