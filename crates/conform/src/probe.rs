@@ -7,6 +7,7 @@
 
 mod device;
 mod fork;
+mod hold;
 mod huge;
 mod io;
 mod memory;
@@ -43,6 +44,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "pages" => pages(&arguments, out),
         "realtime" => realtime(out),
         "device" => device::run(out),
+        "hold" => hold::run(&arguments, out),
         "huge" => huge::run(&arguments, out),
         "io" => io::run(&arguments, out),
         "memory" => memory::run(&arguments, out),

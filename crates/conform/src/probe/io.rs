@@ -15,7 +15,7 @@ use assay_sys::kernel::direct_io::{DirectIo, Direction};
 use assay_sys::kernel::priority::go_before_others;
 use rustix::io::Errno;
 
-use super::{Arguments, number, serve, shown};
+use super::{Arguments, number, print, serve, shown};
 
 /// Random block offsets, which read-ahead cannot predict.
 struct RandomOffsets {
@@ -46,7 +46,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
     go_before_others();
     let direction =
         if arguments.number("write", 0)? == 0 { Direction::Read } else { Direction::Write };
-    let disk = DirectIo::open(path, direction, block, depth).map_err(shown)?;
+    let disk = match DirectIo::open(path, direction, block, depth) {
+        Ok(disk) => disk,
+        // Whoever waits for `ready` says so.
+        Err(error) => return print(out, &shown(error).replace('\n', ";")),
+    };
     let offsets = RandomOffsets::new(arguments.number("size", 1 << 20)?, block as u64);
     // Those of the thread that reads continuously, once there is one.
     let mut own = Some((disk, offsets));

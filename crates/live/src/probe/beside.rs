@@ -36,15 +36,15 @@ pub(crate) const COPY: usize = 0;
 /// A group without it.
 pub(crate) const TWIN: usize = 1;
 
-/// A proof that lasts longer than this has its processes killed.
-const LIMIT: Duration = Duration::from_secs(12);
+/// A proof that lasts longer than this has its processes killed. Four caps of a disk take 13 s.
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// The two groups of a proof. They are removed when it is over.
 #[derive(Debug)]
 pub(crate) struct Beside<'w> {
     pub(crate) root: &'w Root,
     pub(crate) groups: [PathBuf; 2],
-    program: &'w Path,
+    pub(crate) program: &'w Path,
     pub(crate) patience: f64,
     pub(crate) may: &'w Allowed,
 }

@@ -1,14 +1,12 @@
 //! Reads of a disk, and writes to it: no more in a second. Something is written only into a file without a name, where somebody allows it.
 
-use std::fs::{File, Metadata};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use assay_conform::{Interval, Running, Window};
 use assay_host::knob::{device_lines, field};
-use assay_sys::files::{self, Dir};
-use assay_sys::kernel::Error;
+use assay_sys::kernel::process::Membership;
+use assay_sys::kernel::{Error, Root};
 use rustix::fs::{major, minor};
 
 use super::Proof;
@@ -117,63 +115,81 @@ pub(super) fn max(beside: &Beside<'_>, group: &Path, limit: Limit) -> Result<Pro
     let Some(first) = all.first() else {
         return Ok(Proof::not_provable("no line caps reads or writes"));
     };
-    let (mut proofs, mut left_out) = (Vec::new(), Vec::new());
-    for cap in all.iter().filter(|cap| cap.device == first.device) {
+    let of_first = all.iter().filter(|cap| cap.device == first.device);
+    let tried = of_first.map(|cap| {
         let tried = target(beside, cap).and_then(|target| try_cap(beside, file, cap, &target));
-        match tried {
-            Ok(proof) => proofs.push(proof),
-            Err(why) => left_out.push(format!("{} was not tried: {why}", cap.kind.key())),
-        }
-    }
-    if all.iter().any(|cap| cap.device != first.device) {
-        left_out.push(format!("only {} was tried", first.device));
-    }
-    if proofs.is_empty() {
-        return Ok(Proof::not_provable(left_out.join("; ")));
-    }
-    Ok(left_out.into_iter().fold(Proof::worst(proofs), Proof::with))
+        (cap.kind, tried)
+    });
+    let proof = together(tried.collect());
+    let has_others = all.iter().any(|cap| cap.device != first.device);
+    Ok(if has_others { proof.with(format!("only {} was tried", first.device)) } else { proof })
 }
 
-/// What a probe reads or writes, open as long as it does.
+/// What all caps of a disk show. One that cannot be tried takes nothing from the others.
+fn together(tried: Vec<(Kind, Result<Proof, Error>)>) -> Proof {
+    let (mut proofs, mut left_out) = (Vec::new(), Vec::new());
+    for (kind, tried) in tried {
+        match tried {
+            Ok(proof) => proofs.push(proof),
+            Err(why) => left_out.push(format!("{} was not tried: {why}", kind.key())),
+        }
+    }
+    match proofs.is_empty() {
+        true => Proof::not_provable(left_out.join("; ")),
+        false => left_out.into_iter().fold(Proof::worst(proofs), Proof::with),
+    }
+}
+
+/// What a probe reads or writes.
 #[derive(Debug)]
 struct Opened {
     path: PathBuf,
-    /// A file without a name ends with its last descriptor.
-    _file: Option<File>,
+    /// A file without a name ends with the process that holds it.
+    _holder: Option<Running>,
 }
 
 /// The disk itself to be read; to be written, a file where somebody allows that.
 fn target(beside: &Beside<'_>, cap: &Cap) -> Result<Opened, Error> {
     if !cap.kind.is_of_writes() {
-        return Ok(Opened { path: node(beside, &cap.device)?, _file: None });
+        return Ok(Opened { path: node(beside.root, &cap.device)?, _holder: None });
     }
     let Some(folder) = &beside.may.write_in else {
         let why = "a proof writes only where --write-in allows it";
         return Err(Error::unexpected("write to", Path::new(&cap.device), why));
     };
-    let refused = |why: String| Error::unexpected("write in", folder, why);
-    let failed = |error: files::Error| refused(error.to_string());
-    let directory = Dir::open(folder).map_err(failed)?;
-    let number = directory.identity().map_err(failed)?.device;
-    let number = format!("{}:{}", major(number), minor(number));
+    let refused = |why: &str| Error::unexpected("write in", folder, why);
+    // A file system that does not answer keeps whoever asks it, even from SIGKILL. Such a process is left behind: it is in none of
+    // the groups that must be removed.
+    let patience = HOLDING * beside.patience;
+    let words = [
+        "hold".to_owned(),
+        format!("in={}", folder.display()),
+        format!("size={SIZE}"),
+        format!("patience={patience}"),
+    ];
+    let membership = Membership::open(beside.root, &[])?;
+    let mut holder = Running::start(beside.program, &words, &membership)?;
+    let line = holder.line().map_err(|_| refused("its file system does not answer"))?;
+    let line = line.ok_or_else(|| holder.ended())?;
+    let (number, path) = held(&line).map_err(refused)?;
     // Caps are those of whole disks, and a file system may lie on a part of one.
-    let block = Path::new("/sys/dev/block");
-    let whole = beside.root.read_trimmed(block.join(&number).join("../dev"));
-    if ![Some(&number), whole.ok().as_ref()].contains(&Some(&cap.device)) {
-        let why = format!("{} is on {number}, not on {}", folder.display(), cap.device);
-        return Err(refused(why));
+    let whole = Path::new("/sys/dev/block").join(number).join("../dev");
+    let whole = beside.root.read_trimmed(whole).unwrap_or_default();
+    match [number, &whole].contains(&cap.device.as_str()) {
+        true => Ok(Opened { path: path.into(), _holder: Some(holder) }),
+        false => {
+            let folder = folder.display();
+            Err(refused(&format!("{folder} is on {number}, not on {}", cap.device)))
+        }
     }
-    let file = directory.unnamed(SIZE).map_err(failed)?;
-    // By the id that this process has where /proc is from, and only if that leads here.
-    let own = beside.root.link("/proc/self").unwrap_or_default();
-    let path = Path::new("/proc").join(own).join("fd").join(file.as_raw_fd().to_string());
-    let identity = |metadata: std::io::Result<Metadata>| {
-        metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
-    };
-    if identity(std::fs::metadata(&path)) != identity(file.metadata()) {
-        return Err(refused(format!("{} is not this process's file", path.display())));
-    }
-    Ok(Opened { path, _file: Some(file) })
+}
+
+/// The part of a probe's life in which a file system must answer: some seconds.
+const HOLDING: f64 = 0.1;
+
+/// The device and the path of a held file, or why there is none.
+fn held(line: &str) -> Result<(&str, &str), &str> {
+    line.strip_prefix("held ").and_then(|line| line.split_once(' ')).ok_or(line)
 }
 
 fn try_cap(beside: &Beside<'_>, file: &str, cap: &Cap, target: &Opened) -> Result<Proof, Error> {
@@ -216,9 +232,9 @@ fn caps(limit: Limit, text: &str) -> Vec<Cap> {
 }
 
 /// The device file of `MAJOR:MINOR`.
-pub(super) fn node(beside: &Beside<'_>, device: &str) -> Result<PathBuf, Error> {
+pub(super) fn node(root: &Root, device: &str) -> Result<PathBuf, Error> {
     let file = Path::new("/sys/dev/block").join(device).join("uevent");
-    let text = beside.root.read(&file)?;
+    let text = root.read(&file)?;
     let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="));
     let name =
         name.ok_or_else(|| Error::unexpected("understand", &file, "it names no device file"))?;
@@ -230,7 +246,7 @@ pub(super) fn node(beside: &Beside<'_>, device: &str) -> Result<PathBuf, Error> 
     Ok(path)
 }
 
-/// Reads in windows of half a second, each counted as so many.
+/// Reads in windows, each counted as so many.
 fn rate_of(
     probe: &mut Running,
     beside: &Beside<'_>,
@@ -239,7 +255,7 @@ fn rate_of(
 ) -> Result<Vec<Window>, Error> {
     probe.ask("go")?;
     beside.pause(0.3)?;
-    beside.windows(windows, 0.5, || {
+    beside.windows(windows, 0.4, || {
         probe.send("count");
         Ok(vec![probe.value::<u64>("count ")? * unit])
     })
@@ -309,5 +325,36 @@ mod tests {
         assert_eq!(verdict(8.0, 8.0), Verdict::NotEnforced);
         assert_eq!(verdict(1.0, 1.0), Verdict::NotProvable);
         assert_eq!(verdict(0.1, 8.0), Verdict::NotProvable);
+    }
+
+    #[test]
+    fn a_cap_that_cannot_be_tried_takes_nothing_from_the_others() {
+        let failed = || Err(Error::unexpected("use", Path::new("/dev/sdb"), "it is gone"));
+        let proof = together(vec![
+            (Kind::WrittenBytes, failed()),
+            (Kind::Bytes, Ok(Proof::enforced("held"))),
+        ]);
+        assert_eq!(proof.verdict, Verdict::Enforced);
+        assert!(
+            proof.measured[1].starts_with("wbps was not tried: cannot use /dev/sdb"),
+            "{proof:?}"
+        );
+        let none = together(vec![(Kind::Bytes, failed())]);
+        assert_eq!(none.verdict, Verdict::NotProvable);
+        assert!(none.reason.starts_with("rbps was not tried: "), "{none:?}");
+    }
+
+    #[test]
+    fn a_device_file_with_another_number_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in ["1:3", "8:16"] {
+            let device = folder.path().join("sys/dev/block").join(number);
+            std::fs::create_dir_all(&device).unwrap();
+            std::fs::write(device.join("uevent"), "MAJOR=1\nDEVNAME=null\n").unwrap();
+        }
+        let root = Root::at(folder.path());
+        assert_eq!(node(&root, "1:3").unwrap(), Path::new("/dev/null"));
+        let error = node(&root, "8:16").unwrap_err().to_string();
+        assert!(error.contains("/dev/null") && error.contains("it is not 8:16"), "{error}");
     }
 }

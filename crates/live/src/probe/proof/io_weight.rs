@@ -73,7 +73,7 @@ pub(super) fn prove(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     let Some(file) = file_of_bfq(beside.root, &beside.groups[COPY], beside.is_v2()) else {
         return Ok(Proof::not_provable("this kernel has no file for weights of bfq"));
     };
-    let node = io::node(beside, disk)?;
+    let node = io::node(beside.root, disk)?;
     let sectors = beside.root.read_trimmed(Path::new("/sys/dev/block").join(disk).join("size"))?;
     let size = sectors.parse::<u64>().unwrap_or(0).saturating_mul(512).min(1 << 30);
     let words = format!("io file={} size={size} block=262144", node.display());
