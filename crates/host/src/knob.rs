@@ -40,7 +40,7 @@ pub use kernel_version::KernelVersion;
 pub use range::ValueRange;
 pub use reading::{
     Limit, bandwidth, device_lines, field, is_of_new_group, limit, matches_default,
-    matches_written, numeric_reading, weight,
+    matches_written, numeric_reading, weight, weight_on,
 };
 pub use reference::reference;
 pub use table::{WEIGHT_AS_NICE, all, find, setting_files, settings, suggest};

@@ -1,6 +1,6 @@
 //! Disks that are divided by weights, and the weights that hold on each of them.
 
-use assay_host::knob::{device_lines, weight};
+use assay_host::knob::weight_on;
 use serde::Serialize;
 
 use crate::finding::Reading;
@@ -72,14 +72,7 @@ fn weight_of(node: Node, disk: &Disk, by: DividedBy) -> Option<(&'static str, u6
         }
         DividedBy::IoCost => &["io.weight"],
     };
-    let is_of = |device: &str| device == disk.device;
-    files.iter().find_map(|file| {
-        let text = node.text(file)?;
-        let own = device_lines(text).find(|(device, _)| is_of(device));
-        let own = own.and_then(|(_, rest)| rest.parse().ok());
-        let usual = || (!file.ends_with("_device")).then(|| weight(text)).flatten();
-        Some((*file, own.or_else(usual)?))
-    })
+    files.iter().find_map(|file| Some((*file, weight_on(node.text(file)?, &disk.device)?)))
 }
 
 #[cfg(test)]

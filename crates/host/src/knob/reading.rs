@@ -54,6 +54,13 @@ pub fn weight(text: &str) -> Option<u64> {
     default_line(text)?.parse().ok()
 }
 
+/// The weight of a device: that of its own line, or the default of the file.
+#[must_use]
+pub fn weight_on(text: &str, device: &str) -> Option<u64> {
+    let own = device_lines(text).find(|(one, _)| *one == device);
+    own.map_or_else(|| weight(text), |(_, weight)| weight.parse().ok())
+}
+
 /// The lines of a keyed file that begin with a device, with the device.
 pub fn device_lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -202,6 +209,9 @@ mod tests {
     fn plain_and_keyed_weights_are_parsed() {
         assert_eq!(numeric_reading("io.weight", "default 100\n8:0 200\n"), Some(100.0));
         assert_eq!(numeric_reading("blkio.bfq.weight", "800\n"), Some(800.0));
+        let on = |text| ["8:0", "8:16"].map(|disk| weight_on(text, disk));
+        assert_eq!(on("default 100\n8:0 200\n"), [Some(200), Some(100)]);
+        assert_eq!(on("8:0 200\n"), [Some(200), None], "blkio.bfq.weight_device");
         assert_eq!(numeric_reading("cpu.shares", "1024"), Some(1024.0));
     }
 

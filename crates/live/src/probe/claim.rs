@@ -10,7 +10,7 @@ use crate::probe::asked::{Wish, Wishes};
 use crate::probe::levels::{levels, tightest, upwards};
 use crate::probe::limit::{Limit, cpus_file, cpus_of};
 use crate::probe::proof::io::{is_capped, is_too_slow, tighter_above};
-use crate::probe::proof::io_weight;
+use crate::probe::proof::io_weight::{self, Divided, Part};
 use crate::probe::target::{Place, Target};
 
 /// What there is to prove about a limit.
@@ -27,6 +27,8 @@ pub(crate) struct Claim {
     pub(crate) lost: Option<String>,
     /// Why no proof is possible.
     pub(crate) hindered: Option<String>,
+    /// Of a weight of I/O, what it divides.
+    pub(crate) divided: Option<Divided>,
 }
 
 /// Reads the files of a target about a limit. `None`: there is no limit, and nobody asked for one.
@@ -57,6 +59,7 @@ pub(crate) fn claim(
             wish: wishes.of(&path.display().to_string()),
             lost: None,
             hindered: None,
+            divided: None,
         },
     };
     let is_set = match root.exists(&path) {
@@ -110,7 +113,7 @@ impl Reader<'_> {
         let is_set = match self.limit {
             Limit::IoMax | Limit::WriteMax => self.caps()?,
             Limit::CpuWeight => own.is_some(),
-            Limit::IoWeight => self.part_of_disk(own.is_some()),
+            Limit::IoWeight => self.part_of_disk(),
             _ => self.bound(own)?,
         };
         Ok(is_set || self.claim.wish.is_some())
@@ -193,12 +196,14 @@ impl Reader<'_> {
     }
 
     /// Whether there is a weight, and whether anything divides by it.
-    fn part_of_disk(&mut self, is_set: bool) -> bool {
+    fn part_of_disk(&mut self) -> bool {
         let Place { mount, group, is_v2, .. } = self.place;
+        let is_set = io_weight::is_set(self.root, group);
         if is_set {
-            match io_weight::lost(self.root, mount, group, *is_v2) {
-                Ok(lost) => self.claim.lost = lost,
-                Err(why) => self.claim.hindered = Some(why),
+            match io_weight::part(self.root, mount, group, *is_v2) {
+                Part::Of(divided) => self.claim.divided = Some(divided),
+                Part::Lost(why) => self.claim.lost = Some(why),
+                Part::Unknown(why) => self.claim.hindered = Some(why),
             }
         }
         is_set
@@ -220,7 +225,7 @@ impl Reader<'_> {
         Ok(!allows_all)
     }
 
-    /// Whether a set of CPUs leaves any out, and whether it is the one that was asked for.
+    /// Whether a set of CPUs leaves any out, and whether it is the one that was asked for. Of levels with the same set the highest is tried.
     fn set(&mut self, target: &Target) -> Result<bool, Error> {
         let (root, place) = (self.root, self.place);
         let set = |group: &Path| cpus_of(root, group, place.is_v2);
@@ -229,11 +234,22 @@ impl Reader<'_> {
         if let Some(Wish { asked, is_met: false }) = &self.claim.wish {
             let asked = &asked.value;
             self.claim.lost = Some(format!("CPUs {asked} were asked for, and it has {own}"));
+            return Ok(true);
         }
-        let above =
-            place.group.parent().filter(|above| root.exists(above.join(cpus_file(place.is_v2))));
-        let leaves_out = above.map(set).transpose()?.is_some_and(|above| above != own);
-        Ok(self.claim.wish.is_some() || leaves_out)
+        let mut at = place.group.as_path();
+        while let Some(above) = at.parent()
+            && root.exists(above.join(cpus_file(place.is_v2)))
+        {
+            if set(above)? != own {
+                if at != place.group {
+                    self.claim.value = Some(root.read_trimmed(at.join(self.claim.knob))?);
+                    self.claim.group = at.to_owned();
+                }
+                return Ok(true);
+            }
+            at = above;
+        }
+        Ok(self.claim.wish.is_some())
     }
 
     fn shown(&self, group: &Path) -> String {

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use assay_host::knob::weight;
 use assay_sys::kernel::{Error, Root};
 use assay_sys::units::{Bytes, CpuSet};
 
@@ -127,7 +126,9 @@ impl Limit {
             Self::CpuMax => Cost { seconds: 3.0, cpu_seconds: 1.2, ..none },
             Self::CpuWeight => Cost { seconds: 4.0, cpu_seconds: 4.0, tasks: 4, ..none },
             Self::CpusetCpus => none,
-            Self::IoMax | Self::WriteMax => Cost { seconds: 4.0, io_mib: Some(64), ..none },
+            // On v2 up to four caps.
+            Self::IoMax => Cost { seconds: 13.0, io_mib: Some(64), ..none },
+            Self::WriteMax => Cost { seconds: 4.0, io_mib: Some(64), ..none },
             Self::IoWeight => Cost { seconds: 8.0, cpu_seconds: 8.0, io_mib: None, ..none },
             Self::Devices => none,
         }
@@ -157,10 +158,9 @@ impl Limit {
                 number(&text).filter(|bytes| *bytes < 2_f64.powi(62))
             }
             Self::PidsMax => number(&text),
-            Self::IoWeight => {
-                weight(&text).filter(|weight| *weight != 100).map(|weight| weight as f64)
+            Self::CpusetCpus | Self::IoMax | Self::WriteMax | Self::IoWeight | Self::Devices => {
+                None
             }
-            Self::CpusetCpus | Self::IoMax | Self::WriteMax | Self::Devices => None,
         })
     }
 
@@ -172,8 +172,10 @@ impl Limit {
             }
             Self::PidsMax => format!("{amount} tasks"),
             Self::CpuMax => format!("{} CPUs", (amount * 1000.0).round() / 1000.0),
-            Self::CpuWeight | Self::IoWeight => format!("{amount}"),
-            Self::CpusetCpus | Self::IoMax | Self::WriteMax | Self::Devices => String::new(),
+            Self::CpuWeight => format!("{amount}"),
+            Self::CpusetCpus | Self::IoMax | Self::WriteMax | Self::IoWeight | Self::Devices => {
+                String::new()
+            }
         }
     }
 }

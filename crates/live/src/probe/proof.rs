@@ -82,12 +82,13 @@ impl Proof {
     }
 }
 
-/// Tries a limit of `amount`, whose file in `group` it is.
+/// Tries a limit of `amount`, whose file in `group` it is; a weight of I/O on what it divides.
 pub(crate) fn prove(
     limit: Limit,
     beside: &Beside<'_>,
     group: &Path,
     amount: f64,
+    divided: Option<&io_weight::Divided>,
 ) -> Result<Proof, Error> {
     match limit {
         Limit::MemoryMax => memory::max(beside, amount),
@@ -99,7 +100,7 @@ pub(crate) fn prove(
         Limit::CpuWeight => cpu::weight(beside, group),
         Limit::CpusetCpus => cpuset::cpus(beside, group),
         Limit::IoMax | Limit::WriteMax => io::max(beside, group, limit),
-        Limit::IoWeight => io_weight::prove(beside, group),
+        Limit::IoWeight => io_weight::prove(beside, divided),
         Limit::Devices => devices::rules(beside, group),
     }
 }

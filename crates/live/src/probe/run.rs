@@ -259,9 +259,9 @@ impl Probing<'_> {
         if is_first {
             (self.progress)(claim.knob);
         }
-        let (result, not_restored) = self
-            .workshop
-            .beside(&claim.group, |beside| prove(limit, beside, &claim.group, claim.amount));
+        let (result, not_restored) = self.workshop.beside(&claim.group, |beside| {
+            prove(limit, beside, &claim.group, claim.amount, claim.divided.as_ref())
+        });
         self.not_restored.extend(not_restored);
         match result {
             Ok(Some(proof)) => proof,

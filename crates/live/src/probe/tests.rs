@@ -139,6 +139,34 @@ fn on_v1_a_unit_is_probed_that_has_no_group_of_cpu() {
     assert_eq!(lost(&root, folder.path(), UNIT), [moved]);
 }
 
+#[test]
+fn on_v1_caps_of_a_group_above_do_not_hold_below_it() {
+    let file = Limit::WriteMax.file(false).unwrap();
+    let groups: [Group; 2] =
+        [("/blkio/a", "", &[(file, "8:0 1000\n")]), ("/blkio/a/b", "7\n", &[(file, "8:0 2000\n")])];
+    let (_folder, root) = v1(&groups, &[("blkio", "/a/b")]);
+    let layout = hosts::host(false).cgroup;
+    let target = Target::of_group(&root, &layout, "it", "/a/b").unwrap();
+    let place = target.place(&root, &layout, Limit::WriteMax).unwrap();
+    let claim = claim::claim(&root, Limit::WriteMax, &target, &place, &Wishes::default());
+    let claim = claim.unwrap().unwrap();
+    assert_eq!((claim.lost, claim.hindered), (None, None));
+}
+
+#[test]
+fn of_levels_with_the_same_cpus_the_one_that_leaves_some_out_is_tried() {
+    let cpus = |own, effective| [("cpuset.cpus", own), ("cpuset.cpus.effective", effective)];
+    let (top, scope, container) = (cpus("", "0-1\n"), cpus("1\n", "1\n"), cpus("\n", "1\n"));
+    let groups: [Group; 3] = [("", "", &top[1..]), ("/s", "", &scope), ("/s/c", "7\n", &container)];
+    let (_folder, root) = tree(&groups);
+    let layout = hosts::host(true).cgroup;
+    let target = Target::of_group(&root, &layout, "it", "/s/c").unwrap();
+    let place = target.place(&root, &layout, Limit::CpusetCpus).unwrap();
+    let claim = claim::claim(&root, Limit::CpusetCpus, &target, &place, &Wishes::default());
+    let claim = claim.unwrap().unwrap();
+    assert_eq!((place.shown(&claim.group), claim.value.as_deref()), ("/s".to_owned(), Some("1")));
+}
+
 const MANIFEST: &str = "
 kind: Pod
 metadata: {name: web-0, namespace: shop, uid: u-1}
