@@ -1,5 +1,7 @@
 //! `assay probe`: limits that act, limits that are lost on the way, and what it leaves.
 
+mod drawn;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -11,6 +13,7 @@ use assay_test_support::{Need, TestLoop, skip};
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::silent::Frozen;
 
 const CONTROLLERS: [&str; 5] = ["cpu", "memory", "pids", "cpuset", "io"];
 
@@ -209,19 +212,21 @@ fn a_cap_of_reads_is_tried_on_the_disk_that_it_names() {
     let Some(bench) = Bench::with("probe: reads", &[Need::Controller("io"), Need::Loop]) else {
         return;
     };
-    let device = TestLoop::attach(&bench.path("image"), 128);
-    let number = fs::read_to_string(format!("/sys/block/{}/dev", device.name())).unwrap();
+    let disks = ["image", "other"].map(|name| TestLoop::attach(&bench.path(name), 128));
     let limited = Limited::new("reads");
-    let value = if limited.is_v2 {
-        format!("{} rbps=50000000", number.trim())
-    } else {
-        format!("{} 50000000", number.trim())
-    };
-    limited.set("in", ["blkio.throttle.read_bps_device", "io.max"], &value);
+    let rate = if limited.is_v2 { "rbps=50000000" } else { "50000000" };
+    let files = ["blkio.throttle.read_bps_device", "io.max"];
+    for disk in &disks {
+        let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.name())).unwrap();
+        limited.set("in", files, &format!("{} {rate}", number.trim()));
+    }
     let document = probe(&bench, &limited.inner(), &["--only", "io"], 0);
-    let cap = answer(&document, ["blkio.throttle.read_bps_device", "io.max"]);
+    let cap = answer(&document, files);
     assert_ne!(cap["verdict"], "not-enforced", "{cap:#}");
-    assert_eq!(cap["measured"].as_array().unwrap().len(), 2, "{cap:#}");
+    let measured = cap["measured"].as_array().unwrap();
+    assert_eq!(measured.len(), 3, "{cap:#}");
+    let last = measured[2].as_str().unwrap();
+    assert!(last.starts_with("only ") && last.ends_with(" was tried"), "{cap:#}");
 }
 
 /// A loop disk with ext4 under bfq, mounted. Dropping it unmounts and removes it.
@@ -279,6 +284,10 @@ fn a_cap_of_writes_is_tried_where_somebody_allows_it() {
     assert!(of(&tried(None)).contains("a proof writes only where --write-in allows it"));
     let elsewhere = tried(Some("/dev/shm"));
     assert!(of(&elsewhere).contains("/dev/shm is on"), "{elsewhere:#}");
+    let frozen = Frozen::freeze(&disk.folder);
+    let silent = tried(disk.folder.to_str());
+    assert!(of(&silent).contains("its file system does not answer"), "{silent:#}");
+    drop(frozen);
     let cap = tried(disk.folder.to_str());
     assert_ne!(cap["verdict"], "not-enforced", "{cap:#}");
     assert_eq!(cap["measured"].as_array().unwrap().len(), 2, "{cap:#}");
@@ -314,6 +323,12 @@ fn a_part_of_a_disk_is_lost_without_a_scheduler_that_divides() {
     let saturated = tried(&["--saturate-disks"], 0);
     assert_ne!(saturated["verdict"], "not-enforced", "{saturated:#}");
     assert_eq!(saturated["measured"].as_array().unwrap().len(), 3, "{saturated:#}");
+    // A weight of this disk alone is one, too.
+    limited.set("in", [file, "io.bfq.weight"], "100");
+    let own = format!("{} 200", disk.number());
+    limited.set("in", ["blkio.bfq.weight_device", "io.bfq.weight"], &own);
+    let of_disk = tried(&[], 0);
+    assert!(of_disk["reason"].as_str().unwrap().contains("--saturate-disks"), "{of_disk:#}");
     disk.queue("scheduler", "none");
     let lost = tried(&[], 1);
     let says = format!("{} (none)", disk.number());

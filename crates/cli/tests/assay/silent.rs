@@ -15,10 +15,10 @@ use crate::own_device::{Mounted, OwnDevice};
 use crate::running::Running;
 
 /// A file system in which nothing can be written any more, until this value is dropped.
-struct Frozen<'p>(&'p Path);
+pub(crate) struct Frozen<'p>(&'p Path);
 
 impl<'p> Frozen<'p> {
-    fn freeze(at: &'p Path) -> Self {
+    pub(crate) fn freeze(at: &'p Path) -> Self {
         assert!(Command::new("fsfreeze").arg("-f").arg(at).status().unwrap().success());
         Self(at)
     }

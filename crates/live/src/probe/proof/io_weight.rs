@@ -1,13 +1,15 @@
 //! The part of a disk: only a scheduler that knows weights divides it, or iocost.
 
 use std::path::Path;
+use std::time::Instant;
 
 use assay_conform::Window;
 use assay_host::knob::{self, device_lines, field};
 use assay_sys::kernel::parse::choice;
-use assay_sys::kernel::{Error, Root};
+use assay_sys::kernel::{Error, Root, counters};
 
 use super::{Proof, io, weight};
+use crate::probe::Verdict;
 use crate::probe::beside::{Beside, COPY, TWIN};
 
 /// So that a group beside them with the usual weight of 100 loses less than a third of the disk, and BFQ leaves each more than
@@ -147,13 +149,31 @@ pub(super) fn prove(beside: &Beside<'_>, divided: Option<&Divided>) -> Result<Pr
             counts.collect()
         })
     };
+    let (begun, before) = (Instant::now(), waited_us(beside.root));
     let (unequal, equal) = (phase(3 * LOW)?, phase(LOW)?);
+    let waited = waited_us(beside.root).saturating_sub(before) as f64;
+    let waited = waited / begun.elapsed().as_micros() as f64;
     let reads: f64 = unequal.iter().chain(&equal).flat_map(|window| &window.grew).sum();
     if reads < 100.0 {
         return Ok(Proof::not_provable(format!("others left the probes {reads} reads")));
     }
     let proof = weight::judge([&unequal, &equal], LOW, &format!("disk {disk}"), "");
-    Ok(proof.with(format!("bfq reads {own} of the group: {weight}")))
+    Ok(unless_waited(proof, waited).with(format!("bfq reads {own} of the group: {weight}")))
+}
+
+/// For how long some task waited for a CPU; 0 where the kernel does not count it.
+fn waited_us(root: &Root) -> u64 {
+    let text = root.read("/proc/pressure/cpu").unwrap_or_default();
+    counters::pressure(text.as_bytes(), "some").unwrap_or(0)
+}
+
+/// A reader, or what serves a loop disk, that waits for a CPU leaves its turn of the disk to others.
+fn unless_waited(proof: Proof, waited: f64) -> Proof {
+    if proof.verdict != Verdict::NotEnforced || waited < 0.1 {
+        return proof;
+    }
+    let reason = format!("tasks waited for CPUs for {:.0} % of the time", waited * 100.0);
+    Proof { verdict: Verdict::NotProvable, reason, ..proof }
 }
 
 /// The disks with queues of their own from or to which the group has moved bytes, with their schedulers, those with most bytes first. What
@@ -273,6 +293,15 @@ mod tests {
         assert_eq!(of(UNDER_BFQ, &[used, usual, device]), by("blkio.bfq.weight_device", 200));
         let all = ("a/blkio.bfq.weight", "300\n");
         assert_eq!(of(UNDER_BFQ, &[used, all]), by("blkio.bfq.weight", 300));
+    }
+
+    #[test]
+    fn what_others_keep_from_the_cpus_shows_nothing() {
+        let verdict = |proof: Proof, waited| unless_waited(proof, waited).verdict;
+        let lost = || Proof::not_enforced("half each");
+        assert_eq!(verdict(lost(), 0.01), Verdict::NotEnforced);
+        assert_eq!(verdict(lost(), 0.5), Verdict::NotProvable);
+        assert_eq!(verdict(Proof::enforced("1:3"), 0.5), Verdict::Enforced);
     }
 
     #[test]
