@@ -329,6 +329,8 @@ fn a_part_of_a_disk_is_lost_without_a_scheduler_that_divides() {
     limited.set("in", ["blkio.bfq.weight_device", "io.bfq.weight"], &own);
     let of_disk = tried(&[], 0);
     assert!(of_disk["reason"].as_str().unwrap().contains("--saturate-disks"), "{of_disk:#}");
+    // bfq forgets that one with the disk.
+    limited.set("in", [file, file], "300");
     disk.queue("scheduler", "none");
     let lost = tried(&[], 1);
     let says = format!("{} (none)", disk.number());

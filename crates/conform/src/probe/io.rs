@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
         if arguments.number("write", 0)? == 0 { Direction::Read } else { Direction::Write };
     let disk = match DirectIo::open(path, direction, block, depth) {
         Ok(disk) => disk,
-        // Whoever waits for `ready` says so.
+        // In place of `ready`.
         Err(error) => return print(out, &shown(error).replace('\n', ";")),
     };
     let offsets = RandomOffsets::new(arguments.number("size", 1 << 20)?, block as u64);

@@ -158,8 +158,8 @@ fn target(beside: &Beside<'_>, cap: &Cap) -> Result<Opened, Error> {
         return Err(Error::unexpected("write to", Path::new(&cap.device), why));
     };
     let refused = |why: &str| Error::unexpected("write in", folder, why);
-    // A file system that does not answer keeps whoever asks it, even from SIGKILL. Such a process is left behind: it is in none of
-    // the groups that must be removed.
+    // A file system that does not answer keeps the process that asks it, even from SIGKILL. That is left behind, in none of the
+    // groups that must be removed.
     let patience = HOLDING * beside.patience;
     let words = [
         "hold".to_owned(),
