@@ -104,7 +104,7 @@ impl Fate {
             Self::Removed => set("in", known.none),
             Self::Tighter => set("", known.tighter),
             Self::Off => {
-                limited.set("", ["", "cgroup.subtree_control"], &format!("-{}", known.controller))
+                limited.set("", ["", "cgroup.subtree_control"], &format!("-{}", known.controller));
             }
             Self::Moved => limited.enter(".."),
         }
