@@ -1,7 +1,7 @@
 //! How much of a watch is over, on a terminal.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::output;
@@ -14,20 +14,20 @@ impl Countdown {
     pub(crate) fn start(length: Option<Duration>) -> Self {
         const SHORTEST: Duration = Duration::from_secs(2);
         let is_shown = output::can_draw() && length.is_none_or(|length| length > SHORTEST);
-        Self(is_shown.then(|| {
-            let (stop, stopped) = channel();
-            let begun = Instant::now();
-            let show = move || {
-                while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout)
-                {
-                    let of = length.map(|length| format!(" of {}", length.as_secs()));
-                    let (over, of) = (begun.elapsed().as_secs(), of.unwrap_or_default());
-                    output::to_stderr(&format!("\rwatching: {over}{of} s"));
-                }
-                output::to_stderr("\r\x1b[K");
-            };
-            (stop, std::thread::spawn(show))
-        }))
+        if !is_shown {
+            return Self(None);
+        }
+        let (stop, stopped) = channel();
+        let begun = Instant::now();
+        let show = move || {
+            while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                let of = length.map(|length| format!(" of {}", length.as_secs()));
+                let (over, of) = (begun.elapsed().as_secs(), of.unwrap_or_default());
+                output::to_stderr(&format!("\rwatching: {over}{of} s"));
+            }
+            output::to_stderr("\r\x1b[K");
+        };
+        Self(Builder::new().spawn(show).ok().map(|shown| (stop, shown)))
     }
 }
 

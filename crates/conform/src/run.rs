@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use assay_host::Ledger;
@@ -138,7 +138,10 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
         return Outcome::not_available(why);
     }
     let limit = limits.end;
-    let watchdog = Watchdog::start(root, &fixture.tops(), limit);
+    let watchdog = match Watchdog::start(root, &fixture.tops(), limit) {
+        Ok(watchdog) => watchdog,
+        Err(error) => return failed(&request.facts, &error),
+    };
     let outcome = (case.run)(&mut fixture);
     match (watchdog.stop(), outcome) {
         (true, _) => {
@@ -209,10 +212,15 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Watches these group directories for at most `limit`.
-    pub fn start(root: &Root, tops: &[PathBuf], limit: Duration) -> Self {
+    ///
+    /// # Errors
+    /// There is no room for a thread.
+    pub fn start(root: &Root, tops: &[PathBuf], limit: Duration) -> Result<Self, Error> {
         let (done, stopped) = channel();
         let (root, tops) = (root.clone(), tops.to_vec());
-        Self { done, thread: std::thread::spawn(move || watch(&root, &tops, limit, &stopped)) }
+        let thread = Builder::new().spawn(move || watch(&root, &tops, limit, &stopped));
+        let thread = thread.map_err(|cause| Error::new("start", Path::new("a thread"), &cause))?;
+        Ok(Self { done, thread })
     }
 
     /// Stops watching; returns whether the case had to be killed.
@@ -272,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_process_that_somebody_moved_out_of_the_groups_is_killed_as_well() {
-        let watchdog = Watchdog::start(&Root::real(), &[], Duration::from_millis(10));
+        let watchdog = Watchdog::start(&Root::real(), &[], Duration::from_millis(10)).unwrap();
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         assert!(!child.wait().unwrap().success());
         assert!(watchdog.stop());

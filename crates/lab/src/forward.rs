@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use assay_sys::kernel::signal;
@@ -50,7 +51,8 @@ impl Forwarder {
     pub(crate) fn start(mut watcher: impl Watcher + 'static) -> Self {
         let (to, messages) = sync_channel(MAX_MESSAGES);
         let (wake, taken) = sync_channel(1);
-        std::thread::spawn(move || {
+        // Without it nothing is printed, as after a panic.
+        let _ = Builder::new().spawn(move || {
             for message in messages {
                 // One wake-up is enough.
                 let _ = wake.try_send(());

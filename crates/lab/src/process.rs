@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use assay_sys::files::search_path;
@@ -70,13 +71,16 @@ impl Process {
             .spawn()
             .map_err(|cause| Error::new(format!("cannot start {}: {cause}", program.display())))?;
         let (to, chunks) = output_channel();
-        if let Some(output) = child.stdout.take() {
-            listen(output, to.clone(), OutputChunk::Output);
+        let (output, errors) = (child.stdout.take(), child.stderr.take());
+        // From here on it ends with this value.
+        let process = Self { child, chunks };
+        if let Some(output) = output {
+            listen(output, to.clone(), OutputChunk::Output)?;
         }
-        if let Some(errors) = child.stderr.take() {
-            listen(errors, to, OutputChunk::Errors);
+        if let Some(errors) = errors {
+            listen(errors, to, OutputChunk::Errors)?;
         }
-        Ok(Self { child, chunks })
+        Ok(process)
     }
 
     /// Its process, which virtme-run leaves to QEMU.
@@ -151,8 +155,8 @@ fn listen(
     mut from: impl Read + Send + 'static,
     to: SyncSender<OutputChunk>,
     wrap: fn(Vec<u8>) -> OutputChunk,
-) {
-    std::thread::spawn(move || {
+) -> Result<(), Error> {
+    let begun = Builder::new().spawn(move || {
         let mut buffer = [0; 8192];
         while let Ok(length) = from.read(&mut buffer) {
             if length == 0 || to.send(wrap(buffer[..length].to_vec())).is_err() {
@@ -160,6 +164,7 @@ fn listen(
             }
         }
     });
+    begun.map(drop).map_err(|cause| Error::new(format!("cannot start a thread: {cause}")))
 }
 
 /// Starts an interactive guest: QEMU owns the terminal until it ends, also when it is ended because `check` of
@@ -234,7 +239,7 @@ mod tests {
     fn output_that_nobody_reads_is_not_collected() {
         let (to, chunks) = output_channel();
         let count = Arc::new(AtomicUsize::new(0));
-        listen(Endless(Arc::clone(&count)), to, OutputChunk::Output);
+        listen(Endless(Arc::clone(&count)), to, OutputChunk::Output).unwrap();
         let reads = || count.load(Ordering::Relaxed);
         while reads() <= MAX_CHUNKS {
             std::thread::sleep(Duration::from_millis(1));

@@ -121,8 +121,8 @@ fn kill(works: &[(Work, usize)]) {
     all.iter_mut().for_each(Kills::assert_enough);
 }
 
-/// How many times as many kills as usual.
-fn times() -> usize {
+/// How many times as many kills as usual, or other tries at random points.
+pub(crate) fn times() -> usize {
     std::env::var("ASSAY_TEST_KILLS").map_or(1, |text| text.parse().unwrap())
 }
 

@@ -4,11 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use assay_test_support::{HostSnapshot, Need};
+use assay_test_support::{HostSnapshot, Need, entries};
+use rustix::io::Errno;
 
 use crate::bench::Bench;
+use crate::kills::times;
 use crate::own_device::Mounted;
-use crate::running::Ended;
+use crate::running::{Ended, Running};
 
 const SLEEPS: &str = r#"
 title = "Two sleep"
@@ -85,4 +87,102 @@ fn with_few_descriptors_nothing_is_left_behind() {
             assert_eq!(restore.stdout, "nothing to restore\n", "{number} {words:?}");
         }
     }
+}
+
+/// More calls than anything makes.
+const FOREVER: usize = 1 << 30;
+
+/// The calls that fail as if the machine had no room (python/no_room.py).
+struct Failing {
+    what: &'static str,
+    error: Errno,
+    first: usize,
+    count: usize,
+}
+
+impl Failing {
+    /// Runs a command; returns how many calls it has made as well.
+    fn run(&self, bench: &Bench, words: &[&str]) -> (Ended, usize) {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/no_room.py");
+        let numbers = [self.error.raw_os_error().unsigned_abs() as usize, self.first, self.count];
+        let mut command = Command::new("python3");
+        command
+            .arg(script)
+            .arg(self.what)
+            .args(numbers.map(|number| number.to_string()))
+            .arg("calls");
+        command.arg(bench.executable()).args(words);
+        bench.settle(&mut command);
+        let ended = bench.finish(command);
+        let calls = fs::read_to_string(bench.path("calls")).unwrap().parse().unwrap();
+        (ended, calls)
+    }
+}
+
+/// A killed command, whose ledger is left for a restore.
+fn kill_one(bench: &Bench) {
+    let mut command = bench.program();
+    command.args(["exec", "--set", "pids.max=50", "--", "sleep", "77"]);
+    let mut running = Running::start(command, bench.folder(), bench.out());
+    let ledger = bench.path("state/ledger");
+    running.wait_until("a ledger", |_| !entries(&ledger).is_empty());
+    running.kill();
+}
+
+/// Runs each command with calls of this kind that fail: one alone, or all from some point on. Then the next restore finishes.
+fn fail_everywhere(test: &str, what: &'static str, errors: &[(Errno, usize)]) {
+    let needs = [Need::Controller("cpu"), Need::Controller("pids")];
+    let Some(bench) = Bench::with(test, &needs) else { return };
+    bench.write("study.toml", SLEEPS);
+    for words in COMMANDS {
+        let prepare = || {
+            let _ = fs::remove_dir_all(bench.out());
+            if words == ["restore"] {
+                kill_one(&bench);
+            }
+        };
+        prepare();
+        let none = Failing { what, error: Errno::AGAIN, first: 0, count: 0 };
+        let (_, calls) = none.run(&bench, words);
+        let points = 2 * times();
+        for point in 0..=points {
+            let first = calls * point / (points + 1);
+            for (error, count) in errors.iter().copied() {
+                let when = format!("{words:?}, {error}: {count} of {calls} {what} from {first} on");
+                prepare();
+                let (ended, _) = Failing { what, error, first, count }.run(&bench, words);
+                let code = ended.status.code().unwrap_or_else(|| panic!("{when}: {ended:?}"));
+                eprintln!("{when}: {code}");
+                // The loader of a program that is not static.
+                if code == 127 {
+                    continue;
+                }
+                // A probe of a case counts the refusal as one by its group.
+                let is_case = words[0] == "conform" && code == 1;
+                let is_sound = is_case || matches!(code, 0 | 3..=6);
+                assert!(!ended.stderr.contains("panicked"), "{when}: {ended:?}");
+                assert!(is_sound, "{when}: {ended:?}");
+                assert!(code < 4 || ended.stderr.contains("error: "), "{when}: {ended:?}");
+                // Restoring needs files, but no threads.
+                if what == "threads" {
+                    bench.assert_host_is_as_before(&format!("{when}: {ended:?}"));
+                }
+                bench.assay(["restore"]).assert_code(0);
+                bench.assert_host_is_as_before(&when);
+            }
+        }
+    }
+}
+
+/// For root the kernel makes files beyond `fs.file-max` (fs/file_table.c): only others meet ENFILE there.
+#[test]
+fn with_no_files_left_on_the_machine_nothing_is_left_behind() {
+    let errors = [(Errno::NFILE, 1), (Errno::NOMEM, 1), (Errno::NFILE, FOREVER)];
+    fail_everywhere("no files left", "files", &errors);
+}
+
+/// Somebody else has taken them all (pid_max, threads-max), or the group of this process has a limit.
+#[test]
+fn with_no_threads_left_on_the_machine_nothing_is_left_behind() {
+    fail_everywhere("no threads left", "threads", &[(Errno::AGAIN, 1), (Errno::AGAIN, FOREVER)]);
 }

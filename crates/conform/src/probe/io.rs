@@ -61,11 +61,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
             ["go"] => {
                 if let Some((disk, offsets)) = own.take() {
                     let (count, failed) = (Arc::clone(&count), Arc::clone(&failed));
-                    std::thread::spawn(move || {
+                    let begun = std::thread::Builder::new().spawn(move || {
                         if let Err(error) = go_on(disk, offsets, depth, pace, end, &count) {
                             let _ = failed.set(error.to_string().replace('\n', " "));
                         }
                     });
+                    begun.map_err(|cause| format!("cannot start a thread: {cause}"))?;
                 }
                 "going".to_owned()
             }

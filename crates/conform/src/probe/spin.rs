@@ -26,14 +26,15 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
     let running: Vec<_> = (0..threads)
         .map(|_| {
             let (born, start_cpu) = (born.clone(), start_cpu.clone());
-            thread::spawn(move || {
+            thread::Builder::new().spawn(move || {
                 // The start CPU is part of a case's setup; a refusal shows in its result.
                 let _ = start_on(&start_cpu);
                 let _ = born.send(rustix::thread::gettid().as_raw_nonzero().get());
                 spin_until(end, duty, period);
             })
         })
-        .collect();
+        .collect::<Result<_, std::io::Error>>()
+        .map_err(|cause| format!("cannot start a thread: {cause}"))?;
     print(out, "ready")?;
     for id in ids.iter().take(threads) {
         print(out, &format!("thread {id}"))?;

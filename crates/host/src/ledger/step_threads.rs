@@ -6,8 +6,8 @@
 //! writes back), if need be for ever. So it is made once, with a time limit, before anything is changed, and by the
 //! thread that starts all others: a thread shares the table of the one that started it.
 
-use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -37,19 +37,30 @@ impl StepThreads {
             close_all_descriptors();
             let _ = to_caller.send(());
             for body in bodies {
-                // The caller notices by the channels of a body that is dropped.
-                let _ = Builder::new().spawn(body);
+                begin(body);
             }
         });
         let is_ready = begun.is_ok() && emptied.recv_timeout(LIMIT).is_ok();
         Self { keeper: is_ready.then_some(keeper) }
     }
 
-    /// Starts a thread; `body` is dropped where that fails.
+    /// Runs `body` on a thread of its own. Where there is no room for one, since others have taken it all (pid_max, pids.max),
+    /// on that of the keeper, or on this one: what hangs then holds up the rest.
     pub(super) fn start(&self, body: Body) {
         match &self.keeper {
             Some(keeper) => drop(keeper.send(body)),
-            None => drop(Builder::new().spawn(body)),
+            None => begin(body),
         }
+    }
+}
+
+fn begin(body: Body) {
+    let body = Arc::new(Mutex::new(Some(body)));
+    let run = move || {
+        let body = body.lock().unwrap_or_else(PoisonError::into_inner).take();
+        body.into_iter().for_each(|body| body());
+    };
+    if Builder::new().spawn(run.clone()).is_err() {
+        run();
     }
 }

@@ -9,6 +9,7 @@
 
 use std::path::Path;
 use std::sync::mpsc;
+use std::thread::Builder;
 use std::time::Duration;
 
 use assay_sys::kernel::direct_io::{DirectIo, Direction};
@@ -40,8 +41,8 @@ pub(super) fn take(root: &Root, device: &str) -> Result<(), Error> {
     let pause = Duration::from_millis(idle.unwrap_or(SLICE_IDLE_MS) + 2).min(LONGEST_PAUSE);
     let node = root.resolve(Path::new("/dev").join(device));
     let (done, answer) = mpsc::channel();
-    // A read of a disk that hangs does not end, whatever is done.
-    std::thread::spawn(move || done.send(read(&node, pause)));
+    // A read of a disk that hangs does not end, whatever is done. Without a thread there is no answer.
+    let _ = Builder::new().spawn(move || done.send(read(&node, pause)));
     answer.recv_timeout(PATIENCE).unwrap_or(Ok(()))
 }
 

@@ -65,7 +65,8 @@ impl Workshop<'_> {
             let Self { root, program, patience, may, .. } = *self;
             let beside = Beside { root, groups, program, patience, may };
             beside.accept_processes(parent)?;
-            let watchdog = Watchdog::start(self.root, &beside.groups, LIMIT.mul_f64(self.patience));
+            let limit = LIMIT.mul_f64(self.patience);
+            let watchdog = Watchdog::start(self.root, &beside.groups, limit)?;
             let result = body(&beside);
             if watchdog.stop() { Ok(None) } else { result.map(Some) }
         });

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use crate::run_folder::{Error, SampleStream, SamplerCost, SourceCost};
@@ -92,7 +92,7 @@ impl Sampler {
         let (first_round, first_round_done) = channel();
         let (last_word, outcome) = channel();
         let (thread_stop, activity) = (Arc::clone(&stop), Arc::clone(&doing));
-        let thread = std::thread::spawn(move || {
+        let thread = Builder::new().spawn(move || {
             let applied = affinity.apply();
             let mut work = Work::new(writers, interval, applied, activity);
             work.round(Depth::Full);
@@ -101,6 +101,8 @@ impl Sampler {
             work.run_until(&thread_stop);
             let _ = last_word.send(work.finish());
         });
+        let thread = thread
+            .map_err(|cause| Error::io("start a thread that samples into", folder, &cause))?;
         let sampler = Self { stop, thread, outcome, doing, folder: folder.to_owned() };
         match sampler.doing.wait(&first_round_done) {
             // stop() reports why it ended early.

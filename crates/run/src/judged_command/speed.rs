@@ -2,6 +2,7 @@
 //! changed frequency, and a busy sibling, also in a virtual machine that shows neither.
 
 use std::hint::black_box;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use assay_host::facts::Available;
@@ -24,8 +25,11 @@ pub(super) fn speed(cpus: &CpuSet) -> Available<f64> {
         return Available::NotAvailable("no CPU is known".to_owned());
     };
     // In a thread of its own, since the binding stays with it.
-    let measured = std::thread::spawn(move || bind_self(&[cpu]).map(|()| least_time())).join();
-    match measured {
+    let thread = match Builder::new().spawn(move || bind_self(&[cpu]).map(|()| least_time())) {
+        Ok(thread) => thread,
+        Err(cause) => return Available::NotAvailable(format!("cannot start a thread: {cause}")),
+    };
+    match thread.join() {
         Ok(Ok(time)) => Available::Value(time.as_secs_f64()),
         Ok(Err(error)) => Available::NotAvailable(error.to_string()),
         Err(_) => Available::NotAvailable("the computation did not end".to_owned()),

@@ -82,7 +82,10 @@ pub(crate) fn drop_caches(root: &Root, what: u8) -> Result<Dropped, Error> {
     if root.is_real() {
         let goes_on = |elapsed| elapsed < LONGEST_SYNC && !signal::interrupted_twice();
         if !filesystem::sync_all(goes_on) {
-            let hint = format!("it took more than {:?}: a disk hangs", began.elapsed());
+            let hint = format!(
+                "not done after {:?}: a disk hangs, or there is no room for a thread",
+                began.elapsed()
+            );
             return Err(Error::unexpected("sync before a write to", Path::new(DROP), hint));
         }
     }

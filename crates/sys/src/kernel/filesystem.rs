@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Access, AtFlags, CWD, FlockOperation, StatVfs, accessat, flock, statvfs};
@@ -35,12 +36,13 @@ pub fn try_lock(file: &File, path: &Path) -> Result<bool, Error> {
 }
 
 /// Writes every dirty page of the host to its disk (sync(2)); returns whether it finished before
-/// `goes_on` returned false. One hanging disk makes sync(2) hang: then its thread is abandoned.
+/// `goes_on` returned false. One hanging disk makes sync(2) hang: then its thread is abandoned. Without room for a thread
+/// nothing is written.
 #[must_use]
 pub fn sync_all(mut goes_on: impl FnMut(Duration) -> bool) -> bool {
     const POLL_INTERVAL: Duration = Duration::from_millis(20);
     let begun = Instant::now();
-    let thread = std::thread::spawn(rustix::fs::sync);
+    let Ok(thread) = Builder::new().spawn(rustix::fs::sync) else { return false };
     while !thread.is_finished() {
         if !goes_on(begun.elapsed()) {
             return false;

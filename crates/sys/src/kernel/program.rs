@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpgid};
@@ -86,15 +87,20 @@ pub fn run(command: &mut Command, input: &str, limits: &Limits<'_>) -> Result<Ou
     let mut child = command.spawn().map_err(Unfinished::Failed)?;
     let begun = Instant::now();
     let (sender, parts) = channel();
+    let mut threads: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
     if let Some(mut standard_input) = child.stdin.take() {
         let input = input.to_owned();
         // A program that reads no input closes the pipe, or blocks only this thread.
-        std::thread::spawn(move || standard_input.write_all(input.as_bytes()));
+        threads.push(Box::new(move || drop(standard_input.write_all(input.as_bytes()))));
     }
-    read(child.stdout.take(), limits.output, &sender, Part::Output);
-    read(child.stderr.take(), limits.output, &sender, Part::Errors);
+    threads.push(reader(child.stdout.take(), limits.output, &sender, Part::Output));
+    threads.push(reader(child.stderr.take(), limits.output, &sender, Part::Errors));
+    let begin = |body| Builder::new().spawn(body).map(drop).map_err(Stop::Failed);
     // It is reaped only after both streams have ended, so that its process id stays valid until then.
-    let ended = collect(&parts, limits, begun)
+    let ended = threads
+        .into_iter()
+        .try_for_each(begin)
+        .and_then(|()| collect(&parts, limits, begun))
         .and_then(|(stdout, stderr)| Ok((wait(&mut child, limits, begun)?, stdout, stderr)));
     match ended {
         Ok((status, stdout, stderr)) => Ok(Output { status, stdout, stderr }),
@@ -126,21 +132,21 @@ impl Limits<'_> {
     }
 }
 
-/// Reads a stream on a thread of its own, which is left behind if another process keeps the pipe open.
-fn read(
+/// Reads a stream: for a thread of its own, which is left behind if another process keeps the pipe open.
+fn reader(
     pipe: Option<impl Read + Send + 'static>,
     limit: u64,
     to: &Sender<Part>,
     wrap: fn(io::Result<Vec<u8>>) -> Part,
-) {
+) -> Box<dyn FnOnce() + Send> {
     let to = to.clone();
-    std::thread::spawn(move || {
+    Box::new(move || {
         let mut bytes = Vec::new();
         let read = pipe.map_or(Ok(0), |pipe| pipe.take(limit + 1).read_to_end(&mut bytes));
         let is_too_long = bytes.len() as u64 > limit;
         // The receiver may be gone.
         let _ = to.send(if is_too_long { Part::TooLong } else { wrap(read.map(|_| bytes)) });
-    });
+    })
 }
 
 /// Both streams, when they have ended.

@@ -190,6 +190,13 @@ fn every_wait_has_a_bound() {
     assert_listed(&found(&WAITS, |_, _| false), &BOUNDS, "waits");
 }
 
+/// `spawn` of the library panics where others have taken the room for threads, and what was changed stays.
+#[test]
+fn a_thread_that_cannot_start_is_an_error() {
+    let found = found(&[concat!("thread", "::spawn("), "scope.spawn("], |_, _| false);
+    assert!(found.is_empty(), "use thread::Builder: {found:?}");
+}
+
 #[test]
 fn every_read_of_what_others_wrote_is_bounded() {
     let is_bounded = |path: &Path, line: &str| {
