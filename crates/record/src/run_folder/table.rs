@@ -231,6 +231,13 @@ impl Rows {
         self.time_ns.is_empty()
     }
 
+    /// The rows with their subjects; leaves neither.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let none = Self::new(&self.source, &self.columns, &[], self.now);
+        std::mem::replace(self, none)
+    }
+
     /// Removes the rows; subjects and memory are kept.
     pub fn clear(&mut self) {
         self.time_ns.clear();

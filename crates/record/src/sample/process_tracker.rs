@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use assay_sys::kernel::{Root, process};
 
@@ -29,7 +30,12 @@ pub(crate) struct ProcessTracker {
     /// pass would cost more than everything else.
     strangers: HashMap<u32, u64>,
     pass: u64,
+    /// When the next pass may begin.
+    next: Option<Instant>,
 }
+
+/// A pass that takes longer than this, since others may make any number of groups, rests nine times as long.
+const LONG: Duration = Duration::from_millis(20);
 
 /// After this many passes such a process is examined again: its id may have been reused by a tracked one.
 const REEXAMINE_AFTER: u64 = 10;
@@ -47,6 +53,7 @@ impl ProcessTracker {
             members: HashMap::new(),
             strangers: HashMap::new(),
             pass: 0,
+            next: None,
         }
     }
 
@@ -122,16 +129,25 @@ impl ProcessTracker {
 
     /// All tracked processes with their targets, from a scan of /proc.
     pub(crate) fn by_proc(&mut self) -> Vec<(u32, usize)> {
+        let begun = Instant::now();
+        if self.next.is_none_or(|next| begun >= next) {
+            self.look();
+            let took = begun.elapsed();
+            self.next = (took > LONG).then(|| begun + 10 * took);
+        }
+        let mut tracked: Vec<(u32, usize)> =
+            self.members.iter().map(|(pid, member)| (*pid, member.target)).collect();
+        tracked.sort_unstable();
+        tracked
+    }
+
+    fn look(&mut self) {
         self.begin();
         self.update_groups();
         if self.targets.iter().any(|target| matches!(target.of, Processes::Tree { .. })) {
             self.update_trees();
             self.end();
         }
-        let mut tracked: Vec<(u32, usize)> =
-            self.members.iter().map(|(pid, member)| (*pid, member.target)).collect();
-        tracked.sort_unstable();
-        tracked
     }
 
     fn update_trees(&mut self) {

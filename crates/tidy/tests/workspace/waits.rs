@@ -27,7 +27,7 @@ const WAITS: [&str; 11] = [
 ];
 
 /// Files with such calls: how many, and what ends them.
-const BOUNDS: [(&str, usize, &str); 52] = [
+const BOUNDS: [(&str, usize, &str); 53] = [
     ("audit/src/collect/watch.rs", 1, "some milliseconds between two looks"),
     ("audit/src/collect/writes.rs", 1, "the caller's limit, below a second"),
     ("blame/src/collect/prove.rs", 1, "the end of a turn, looked for 20 times a second; a signal"),
@@ -66,6 +66,7 @@ const BOUNDS: [(&str, usize, &str); 52] = [
     ("record/src/run_folder/runs_dir.rs", 2, "8 s"),
     ("record/src/sample/activity.rs", 1, "the limit of the step that the sampler is in"),
     ("record/src/sample/first_io.rs", 1, "the caller's limit"),
+    ("record/src/sample/source/aside.rs", 1, "a second; the thread is left behind"),
     ("record/src/sample/sampler.rs", 2, "the next round; a thread that is known to have ended"),
     ("run/src/exec/supervise.rs", 2, "the command; after a signal what cannot end is given up"),
     ("run/src/judged_command/speed.rs", 1, "0.2 s of computing"),

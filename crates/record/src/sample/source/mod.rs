@@ -1,5 +1,6 @@
 //! Sources: each knows its files, its columns and how to read one round.
 
+mod aside;
 mod buddy;
 mod cpu;
 mod cpu_split;

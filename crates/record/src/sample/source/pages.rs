@@ -62,7 +62,6 @@ type DrawnPages = Result<BTreeMap<u16, u64>, Error>;
 
 /// A followed process.
 struct Process {
-    started: u64,
     subject: usize,
     statm: RereadFile,
     mapped_pages: u64,
@@ -114,9 +113,22 @@ impl Pages {
     /// Finds the processes to follow.
     fn find(&mut self, rows: &mut Rows) {
         for (pid, target) in self.members.by_proc() {
-            let Ok(text) = self.root.read(format!("/proc/{pid}/stat")) else { continue };
-            let Some(stat) = task::stat(text.as_bytes()) else { continue };
-            self.follow(rows, (pid, target), stat.started, stat.name);
+            // An open file belongs to the process, not to its id.
+            let buffer = &mut self.buffer;
+            let known = self.processes.get_mut(&pid);
+            if let Some(process) = known.filter(|one| one.statm.read_record(buffer).is_ok()) {
+                process.seen = true;
+                continue;
+            }
+            let root = self.root.clone();
+            let named = self.aside.run(pid, move || {
+                let text = root.read(format!("/proc/{pid}/stat")).ok()?;
+                let stat = task::stat(text.as_bytes())?;
+                Some((stat.started, String::from_utf8_lossy(stat.name).into_owned()))
+            });
+            if let Ok(Some((started, name))) = named {
+                self.follow(rows, (pid, target), started, &name);
+            }
         }
     }
 
@@ -126,22 +138,14 @@ impl Pages {
         rows: &mut Rows,
         (pid, target): (u32, usize),
         started: u64,
-        name: &[u8],
+        name: &str,
     ) -> Option<()> {
-        if let Some(processes) = self.processes.get_mut(&pid)
-            && processes.started == started
-        {
-            processes.seen = true;
-            return Some(());
-        }
-        let name = String::from_utf8_lossy(name);
         let mut title = format!("{}:{name}:{pid}", self.members.name(target));
         if self.processes.contains_key(&pid) {
             // The id was reused; the start time distinguishes the two.
             title.push_str(&format!("#{started}"));
         }
         let process = Process {
-            started,
             subject: rows.subject(&title),
             statm: self.root.open_reread(format!("/proc/{pid}/statm")).ok()?,
             mapped_pages: 0,

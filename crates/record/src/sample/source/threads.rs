@@ -10,11 +10,13 @@
 mod by_proc;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use assay_sys::kernel::Root;
 use assay_sys::kernel::clock::{boottime_ns, monotonic_ns};
 
-use super::{Depth, Rows, Source, boxed, names};
+use super::aside::{Asked, aside};
+use super::{Depth, Rows, Source, names};
 use crate::sample::nodes::Nodes;
 use crate::sample::process_tracker::ProcessTracker;
 use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
@@ -30,7 +32,7 @@ pub(super) const INFO: SourceInfo = SourceInfo {
     inclusion: Inclusion::OnRequest,
     since: "schedstat CONFIG_SCHED_INFO",
     cost: "1.3 us a thread asleep, 4.4 us running",
-    open: |root, targets| boxed(Threads::open(root, targets)),
+    open: |root, targets| aside(Threads::open(root, targets), |threads| &threads.asked),
 };
 
 /// Counters of a row.
@@ -39,6 +41,9 @@ pub(crate) const COLUMNS: [&str; 7] =
 
 /// At most this many threads are followed, to limit the number of rows.
 const MOST: usize = 16_384;
+
+/// And at most this many one after the other: the name of each is kept.
+const MOST_NAMES: usize = 500_000;
 
 /// The state letter of a thread that has ended.
 const GONE: u64 = b'X' as u64;
@@ -75,6 +80,7 @@ struct Thread {
 /// The threads of all targets.
 pub(super) struct Threads {
     root: Root,
+    asked: Arc<Asked>,
     members: ProcessTracker,
     nodes: Option<Nodes>,
     /// By thread id.
@@ -101,6 +107,7 @@ impl Threads {
         }
         Ok(Self {
             root: root.clone(),
+            asked: Arc::default(),
             members: ProcessTracker::new(root, processes),
             nodes: Nodes::read(root).ok(),
             followed: BTreeMap::new(),
@@ -133,7 +140,7 @@ impl Threads {
             // The id was reused; the previous thread has ended.
             self.end(rows, now, ids.tid);
         }
-        if self.followed.len() >= MOST {
+        if self.followed.len() >= MOST || self.name_counts.len() >= MOST_NAMES {
             self.left_out += 1;
             return;
         }
@@ -224,7 +231,9 @@ impl Source for Threads {
     fn reasons(&self) -> Vec<(String, String)> {
         let mut reasons = Vec::new();
         if self.left_out > 0 {
-            let text = format!("more than {MOST} threads: the others were not followed");
+            let text = format!(
+                "more than {MOST} threads at once, or {MOST_NAMES} in all: the others were not followed"
+            );
             reasons.push(("threads.beyond".to_owned(), text));
         }
         reasons

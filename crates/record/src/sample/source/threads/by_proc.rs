@@ -40,9 +40,10 @@ impl Threads {
 
     /// Reads every followed thread; returns whether the number of threads of some process has changed.
     fn read_followed(&mut self, rows: &mut Rows) -> bool {
-        let Self { followed, buffer, nodes, round, root, present: count, .. } = self;
+        let Self { followed, buffer, nodes, round, root, asked, present: count, .. } = self;
         let mut grown = false;
         for (tid, thread) in followed.iter_mut() {
+            asked.note(thread.pid);
             let state = match thread.files.is_some() {
                 true => thread.read_kept(buffer, &mut grown),
                 // Its files are not kept open because there are too many.
@@ -81,6 +82,7 @@ impl Threads {
     }
 
     fn add(&mut self, rows: &mut Rows, pid: u32, tid: u32, target: usize) {
+        self.asked.note(pid);
         let folder = format!("/proc/{pid}/task/{tid}");
         // A thread that has ended meanwhile is ignored.
         let Ok(file) = self.root.open_reread(format!("{folder}/stat")) else { return };
