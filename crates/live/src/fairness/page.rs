@@ -81,11 +81,17 @@ fn dash<T>(of: Option<T>, text: impl FnOnce(T) -> String) -> String {
     of.map_or_else(|| "-".to_owned(), text)
 }
 
+/// The hint of an error stands on a line of its own.
+fn on_one_line(why: &str) -> String {
+    why.replace("\n  hint: ", "; ")
+}
+
 fn divided(found: &Contention, all: bool) -> Section {
     let heading = "Configured and actual, while siblings contended";
     Section::new("configured-and-actual", heading, |page| {
         page.text(format!("watched for {:.1} s, in cells of {} ms", found.seconds, found.cell_ms));
         if let Some(why) = found.cpu.reason() {
+            let why = on_one_line(why);
             page.text(format!(
                 "CPU: not decided: who wanted a CPU can't be seen without eBPF: {why}"
             ));
@@ -98,6 +104,7 @@ fn divided(found: &Contention, all: bool) -> Section {
             page.text("CPU: nowhere did two groups of one level run: void");
         }
         if let Some(why) = found.disks.reason() {
+            let why = on_one_line(why);
             page.text(format!("disks: contention could not be seen: {why}"));
         }
         for disk in found.disks.value().into_iter().flatten() {

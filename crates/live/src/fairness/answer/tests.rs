@@ -131,10 +131,10 @@ fn without_programs_the_page_says_what_was_used_and_that_nothing_is_decided() {
     let counts = |used_s| crate::fairness::UsageCounts { used_s: Some(used_s), waited_s: None };
     let usage =
         crate::fairness::usage_levels(&settings, &[counts(0.0); 2], &[counts(1.5), counts(0.5)]);
-    let cpu = assay_host::facts::Available::NotAvailable("EPERM".to_owned());
+    let cpu = assay_host::facts::Available::NotAvailable("EPERM\n  hint: root".to_owned());
     let found = crate::fairness::Contention { cpu, usage, seconds: 60.0, ..empty(Vec::new()) };
     let page = text(&found);
-    assert!(page.contains("not decided: who wanted a CPU can't be seen without eBPF: EPERM"));
+    assert!(page.contains("not decided: who wanted a CPU can't be seen without eBPF: EPERM; root"));
     assert!(page.contains("CPU below /p: used 2.0 s in 60 s"), "{page}");
     assert!(page.contains("/p/a     1024      25.0 %  75.0 %  1.5 s       -"), "{page}");
     assert!(!found.has_broken() && !page.contains("broken"));
