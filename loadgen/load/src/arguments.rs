@@ -127,8 +127,9 @@ pub fn command() -> Command {
 
 /// The command of one generator: its own options and the shared ones.
 pub(crate) fn generator_command<G: Generator>() -> Command {
-    let own = G::augment_args(Command::new(G::NAME).about(G::ABOUT));
-    Shared::augment_args(own.next_help_heading("Shared by all generators"))
+    let own = G::augment_args(Command::new(G::NAME));
+    // Last, since clap takes the comment of a structure of options for what the command does.
+    Shared::augment_args(own.next_help_heading("Shared by all generators")).about(G::ABOUT)
 }
 
 #[cfg(test)]
@@ -158,6 +159,14 @@ mod tests {
                 assert!(has, "`{}` lacks --{option}", entry.name);
             }
         }
+    }
+
+    #[test]
+    fn every_generator_says_what_it_does() {
+        let command = command();
+        let all = command.get_subcommands().map(|one| one.get_about().unwrap().to_string());
+        let different: std::collections::BTreeSet<String> = all.collect();
+        assert_eq!(different.len(), GENERATORS.len(), "{different:?}");
     }
 
     #[test]
