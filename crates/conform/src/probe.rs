@@ -21,7 +21,7 @@ use std::io::{BufRead, Read, Write};
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_sys::kernel::{Error, affinity, process};
+use assay_sys::kernel::{Error, Root, affinity, process};
 
 /// The command of this program that is a probe.
 pub const COMMAND: &str = "probe-process";
@@ -35,6 +35,10 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
     process::die_with_parent().map_err(shown)?;
     let (name, values) = arguments.split_first().ok_or("a probe has a name")?;
     let arguments = Arguments::parse(values)?;
+    // Not by the one who starts it: /proc may be of another namespace, where its number is that of somebody else.
+    if let Some(first) = arguments.text("oom_score_adj") {
+        Root::real().write("/proc/self/oom_score_adj", first).map_err(shown)?;
+    }
     match name.as_str() {
         "spin" => spin::run(&arguments, out),
         "storm" => storm::run(&arguments, out),

@@ -357,6 +357,38 @@ fn a_device_that_the_group_may_not_use_is_refused_to_its_copy() {
 }
 
 #[test]
+fn in_a_namespace_of_processes_nothing_is_said_of_those_outside() {
+    let Some(bench) = Bench::with("probe: namespace", &CONTROLLERS.map(Need::Controller)) else {
+        return;
+    };
+    let limited = Limited::new("namespace");
+    limited.set("in", PIDS, "50");
+    let probed = |options: &[&str], first: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork"]).args(options);
+        command.args(["sh", "-c", &format!("{first} exec \"$0\" \"$@\"")]).arg(bench.executable());
+        command.args(["probe", "--group", &limited.inner(), "--only", "pids", "-o", "json"]);
+        bench.settle(&mut command);
+        bench.finish(command)
+    };
+    let verdict = |first: &str| {
+        let ended = probed(&["--mount-proc"], first);
+        ended.assert_code(0);
+        let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+        answer(&document, PIDS)["verdict"].as_str().unwrap().to_owned()
+    };
+    // v1 does not list them.
+    assert_eq!(verdict(""), if limited.is_v2 { "enforced" } else { "not-provable" });
+    let files = limited.tops.iter().map(|top| format!("{}/in/cgroup.procs", top.display()));
+    let files: Vec<String> = files.collect();
+    let enter = format!("sleep 60 & for file in {}; do echo $! >$file; done;", files.join(" "));
+    assert_eq!(verdict(&enter), "enforced");
+    let elsewhere = probed(&[], "");
+    elsewhere.assert_code(2);
+    assert!(elsewhere.stderr.contains("another PID namespace"), "{}", elsewhere.stderr);
+}
+
+#[test]
 fn what_cannot_be_probed_is_refused() {
     let bench = Bench::aside();
     for (arguments, says) in [

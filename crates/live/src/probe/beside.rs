@@ -125,9 +125,8 @@ impl Beside<'_> {
         let membership = Membership::open(self.root, &self.groups[group..=group])?;
         let mut words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         words.push(format!("patience={}", self.patience));
-        let running = Running::start(self.program, &words, &membership)?;
-        self.root.write(format!("/proc/{}/oom_score_adj", running.pid()), "1000")?;
-        Ok(running)
+        words.push("oom_score_adj=1000".to_owned());
+        Running::start(self.program, &words, &membership)
     }
 
     /// Reads counters at the edges of `count` windows of so many seconds, one after the other.

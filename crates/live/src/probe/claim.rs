@@ -77,7 +77,10 @@ pub(crate) fn claim(
         let says = claim.value.as_deref().unwrap_or("no limit");
         claim.lost = Some(format!("{} was asked for, and the file says {says}", asked.value));
     }
-    if claim.lost.is_none() {
+    if claim.lost.is_none() && target.is_hidden && !place.is_v2 {
+        let why = "processes of other PID namespaces are not seen from here: start this one with --pid host";
+        claim.hindered = Some(why.to_owned());
+    } else if claim.lost.is_none() {
         claim.lost = match (&place.elsewhere, target.processes) {
             (Some(elsewhere), 0) => Some(format!(
                 "no process is in the group or below it; those of {} are in {elsewhere}",

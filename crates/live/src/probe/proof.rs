@@ -38,7 +38,9 @@ impl Proof {
     }
 
     pub(crate) fn not_provable(reason: impl Into<String>) -> Self {
-        Self { verdict: Verdict::NotProvable, reason: reason.into(), measured: Vec::new() }
+        // Errors have a line for their hint.
+        let reason = reason.into().replace("\n  hint: ", "; ");
+        Self { verdict: Verdict::NotProvable, reason, measured: Vec::new() }
     }
 
     /// One proof of several: the worst verdict, and what all have seen.
@@ -77,7 +79,7 @@ impl Proof {
 
     /// Adds what was seen.
     pub(crate) fn with(mut self, line: impl Into<String>) -> Self {
-        self.measured.push(line.into());
+        self.measured.push(line.into().replace("\n  hint: ", "; "));
         self
     }
 }

@@ -21,6 +21,8 @@ pub struct Target {
     pub group: String,
     /// In it and below it.
     pub processes: usize,
+    /// Whether it may have processes that this one cannot see: v1 lists none of other PID namespaces.
+    pub(crate) is_hidden: bool,
     /// The pod around a container.
     pub(crate) outer: Option<String>,
     /// What its runtime was asked for, if it is a container.
@@ -28,6 +30,9 @@ pub struct Target {
     /// The groups of one of them in all hierarchies; of a container without processes those of its pod.
     of_process: Vec<ProcessGroup>,
 }
+
+/// The first PID namespace (PROC_PID_INIT_INO of include/linux/proc_ns.h).
+const FIRST: &str = "pid:[4026531836]";
 
 /// Containers of a pod that are probed with it.
 const MOST_CONTAINERS: usize = 32;
@@ -57,6 +62,11 @@ impl Target {
         if group == "/" {
             return Err("the root group has no limits".to_owned());
         }
+        let own = std::process::id().to_string();
+        if root.link("/proc/self").is_ok_and(|shown| shown != own) {
+            let why = "/proc is that of another PID namespace, where processes have other numbers";
+            return Err(why.to_owned());
+        }
         // On v1 not every hierarchy has the group, and somebody may have moved its processes out of one.
         let of_cpu = mount_of(layout, "cpu").map(|(mount, _)| mount).ok();
         let others = hierarchies(root).into_iter().map(|hierarchy| hierarchy.mount);
@@ -78,6 +88,8 @@ impl Target {
             name: name.to_owned(),
             group,
             processes: processes.len(),
+            is_hidden: processes.is_empty()
+                && root.link("/proc/self/ns/pid").is_ok_and(|own| own != FIRST),
             outer: None,
             bundle: bundle.map(|(file, config)| Bundle { file, config }),
             of_process: of_process.map(|text| process_groups(&text)).unwrap_or_default(),
