@@ -14,7 +14,7 @@ use assay_host::facts::Hierarchy;
 use assay_host::gather;
 use assay_sys::kernel::btf::member_offsets;
 use assay_sys::kernel::{Root, affinity};
-use assay_test_support::{HostLock, Need, host_measured, skip};
+use assay_test_support::{HostLock, HostSnapshot, Need, host_measured, own, skip};
 
 /// How long groups are watched.
 const LENGTH: Duration = Duration::from_millis(1500);
@@ -420,16 +420,27 @@ fn nothing_stays_in_the_kernel_after_sigkill() {
         return skip("waits: SIGKILL", "it needs bpftool");
     }
     let Some(_lock) = lock("waits: SIGKILL") else { return };
-    let before = loaded();
+    let (before, host) = (loaded(), HostSnapshot::take());
     let watch = ["--exact", "watch_until_killed", "--ignored"];
     let mut child = Command::new(std::env::current_exe().unwrap()).args(watch).spawn().unwrap();
+    own::process(child.id());
     let during =
         await_loaded("eight programs are loaded", |now| now.difference(&before).count() >= 8);
     let own: BTreeSet<u32> = during.difference(&before).copied().collect();
     let (maps, links) = (maps_of(&own), links_of(&own));
     assert!(maps.len() >= 5 && links.len() >= 8, "maps {maps:?}, links {links:?} of {own:?}");
+    let differences = HostSnapshot::differences_since(&host);
+    let missing: Vec<String> = own
+        .iter()
+        .map(|id| format!("program {id}"))
+        .chain(links.iter().map(|id| format!("link {id}")))
+        .chain(maps.iter().map(|id| format!("map {id}")))
+        .filter(|object| !differences.contains(&format!("new:     eBPF {object}\n")))
+        .collect();
+    assert!(missing.is_empty(), "a snapshot lacks {missing:?}:\n{differences}");
     child.kill().unwrap();
     child.wait().unwrap();
+    HostSnapshot::assert_same(&host, "after SIGKILL");
     await_loaded("programs, links and maps are gone", |now| {
         now.is_disjoint(&own)
             && ids(&shown(&["link", "show"])).is_disjoint(&links)

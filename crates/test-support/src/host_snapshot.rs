@@ -2,6 +2,7 @@
 //! other tests, make groups, loop devices, mounts and processes meanwhile: what is not the test's own (`own`) does
 //! not count.
 
+mod bpf;
 mod groups;
 mod settings;
 
@@ -28,10 +29,13 @@ pub struct HostSnapshot {
 /// under the number of one that this test has removed.
 const BETWEEN: Duration = Duration::from_secs(2);
 
+/// How long eBPF objects of a process that has ended may stay: the kernel removes them when all CPUs have left their programs.
+const REMOVED: Duration = Duration::from_secs(20);
+
 impl HostSnapshot {
     /// The host as far as a test writes to it: the queues of its disks, sysctls and the other settings of `settings.rs`,
-    /// the root group of every hierarchy; and of loop devices, mounts, groups with their settings and processes the
-    /// test's own.
+    /// the root group of every hierarchy; and of loop devices, mounts, groups with their settings, processes and eBPF
+    /// objects the test's own.
     pub fn take() -> Self {
         Self::take_with(&[])
     }
@@ -48,6 +52,7 @@ impl HostSnapshot {
         snapshot.take_settings();
         snapshot.take_groups();
         snapshot.take_processes();
+        snapshot.take_bpf();
         for folder in folders {
             snapshot.take_folder(folder);
         }
@@ -70,11 +75,18 @@ impl HostSnapshot {
         loop {
             let after = Self::take_with(&folders);
             let differences = differences(before, &after);
-            let between = after
-                .items
-                .iter()
-                .any(|(name, state)| state == BARE && !before.items.contains_key(name));
-            if !between || begun.elapsed() > BETWEEN {
+            let is_new = |of: &str| {
+                after
+                    .items
+                    .iter()
+                    .any(|(name, state)| state == of && !before.items.contains_key(name))
+            };
+            let patience = match (is_new(BARE), is_new(bpf::UNHELD)) {
+                (_, true) => REMOVED,
+                (true, false) => BETWEEN,
+                (false, false) => return differences,
+            };
+            if begun.elapsed() > patience {
                 return differences;
             }
             sleep(Duration::from_millis(20));

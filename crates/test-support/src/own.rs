@@ -97,7 +97,7 @@ pub fn has(path: &str) -> bool {
     in_folder || numbers_in(path).into_iter().any(has_process)
 }
 
-fn has_process(number: u32) -> bool {
+pub(crate) fn has_process(number: u32) -> bool {
     let mut own = own();
     // A snapshot asks for hundreds of paths.
     let length = fs::metadata(numbers()).map_or(0, |file| file.len());
