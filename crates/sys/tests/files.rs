@@ -239,6 +239,28 @@ fn the_folder_checked_is_the_one_used() {
     assert!(check(&temp.path().join("absent"), None, Trust::Checked).unwrap().open().is_err());
 }
 
+/// A link of another user would lead root's new folders anywhere.
+#[test]
+fn a_folder_is_not_looked_for_through_a_link_of_others() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: it takes root to give a folder away");
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let (theirs, other) = (temp.path().join("theirs"), temp.path().join("other"));
+    let link = theirs.join("link");
+    for folder in [&theirs, &other] {
+        fs::create_dir(folder).unwrap();
+    }
+    symlink(&other, &link).unwrap();
+    let is_fine =
+        |trust| [link.clone(), link.join("new/run")].map(|path| check(&path, None, trust).is_ok());
+    assert_eq!(is_fine(Trust::Checked), [true; 2]);
+    chown(&theirs, Some(65_534), None).unwrap();
+    assert_eq!(is_fine(Trust::Checked), [false; 2]);
+    assert_eq!(is_fine(Trust::UserConfirmed), [true; 2]);
+}
+
 /// While root works in a folder of the user who called sudo, that user may not change it.
 #[test]
 fn a_folder_is_taken_over_and_handed_over_with_our_files_in_it() {

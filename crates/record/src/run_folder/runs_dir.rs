@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-use assay_sys::files::Dir;
+use assay_sys::files::{Dir, check_links};
 
 use crate::run_folder::error::Error;
 use crate::run_folder::summary::{RunSummary, Stamp, stamp_of, summarize_dir, unreadable};
@@ -26,6 +26,7 @@ impl RunsDir {
         if path.exists() && !path.is_dir() {
             return Err(Error::new("open", path, &"it is no folder").with_hint(hint));
         }
+        check_links(path)?;
         let dir = Dir::open(path).map_err(|error| match error.is_missing() {
             true => Error::from(error).with_hint(hint),
             false => error.into(),

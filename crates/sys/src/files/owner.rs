@@ -58,10 +58,14 @@ struct Rule {
     trust: Trust,
 }
 
-/// Checks that nobody but root, this user and `also` can change what `path` leads to. What does not
+/// Checks that nobody but root, this user and `also` can change what `path` leads to, links aside. What does not
 /// exist yet counts as created by us. A directory such as /tmp, where everyone may write but only
 /// owners may rename (the sticky bit), is fine above something of ours.
-pub fn check(path: &Path, also: Option<Caller>, trust: Trust) -> Result<Checked, Error> {
+pub(crate) fn check_owners(
+    path: &Path,
+    also: Option<Caller>,
+    trust: Trust,
+) -> Result<Checked, Error> {
     let rule = Rule { also, trust };
     let (whole, missing) = canonical(path)?;
     let mut at = PathBuf::from("/");

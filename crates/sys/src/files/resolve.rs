@@ -9,9 +9,10 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, openat, readlinkat};
 use rustix::io::Errno;
 
+use crate::files::caller::Caller;
 use crate::files::dir::{Dir, PASSAGE};
 use crate::files::error::Error;
-use crate::files::owner::is_guarded;
+use crate::files::owner::{Checked, Trust, check_owners, is_guarded};
 
 /// Maximum number of links on one path, the kernel's own limit (path_resolution(7)).
 const MAX_LINKS: usize = 40;
@@ -102,6 +103,30 @@ pub(crate) fn find(verb: &'static str, path: &Path) -> Result<Resolved, Error> {
         at.push(name);
     }
     Err(wrong(Errno::ISDIR))
+}
+
+/// Checks that nobody but root, this user and `also` can change what `path` leads to, also by a link on the way. What does not
+/// exist yet counts as created by us.
+///
+/// # Errors
+/// Somebody else can, and the user has not confirmed that nobody means harm.
+pub fn check(path: &Path, also: Option<Caller>, trust: Trust) -> Result<Checked, Error> {
+    if trust == Trust::Checked {
+        check_links(path)?;
+    }
+    check_owners(path, also, trust)
+}
+
+/// Checks that nobody but root, this user and the caller of sudo can have made a link that this path leads through.
+///
+/// # Errors
+/// Somebody else can.
+pub fn check_links(path: &Path) -> Result<(), Error> {
+    match find("trust", path) {
+        // A system error has another meaning for those who create what is missing.
+        Err(error) if error.cause.raw_os_error().is_none() => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The directory where a path begins.
