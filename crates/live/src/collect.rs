@@ -13,7 +13,7 @@ use assay_blame::watch::waits::CpuHierarchy;
 use assay_host::facts::Available;
 use assay_host::groups_and_cpus;
 use assay_host::knob::WeightMode;
-use assay_sys::exit::Error;
+use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::{Error as KernelError, Root, clock, signal};
 
 use crate::collect::disks::{DiskPart, changes};
@@ -22,6 +22,9 @@ use crate::collect::protections::Protections;
 use crate::collect::usage::Usage;
 use crate::fairness::watch::{CELL, ContentionWatch};
 use crate::fairness::{Contention, Levels, Look, Switches, judge, own_cpus};
+
+/// How long the settings at the end may take to be read after a signal. Without them nothing is known of the whole.
+const AFTER_SIGNAL: Duration = Duration::from_secs(5);
 
 /// Between two looks at limits: each reads files, and the kernel sums up those of all CPUs for some of them.
 const LIMITS_EVERY: Duration = Duration::from_secs(5);
@@ -36,7 +39,9 @@ pub fn watch_audit(
     settings: &Snapshot,
     length: Duration,
 ) -> Result<Contention, Error> {
+    let begun_reading = Instant::now();
     let start = take_snapshot(root)?;
+    let read_in = begun_reading.elapsed();
     let groups = groups_of(&start, "cpu");
     let mut cpu = Available::from(CpuPart::attach(root, &groups, settings));
     let counted = cpu.reason().map(|_| Usage::start(root, &start, settings));
@@ -46,6 +51,8 @@ pub fn watch_audit(
     let mut limits = Limits::start(root, &start, 0.0);
     let protections = Protections::start(root, &start);
     let mut last_limits = begun;
+    // Until now a signal kills: others may make any number of groups, and what was read of them shows nothing yet.
+    signal::note_interruptions();
     while begun.elapsed() < length && signal::interrupted_by().is_none() {
         std::thread::sleep(CELL.min(length.saturating_sub(begun.elapsed())));
         if let Some(Err(error)) = cpu.value_mut().map(CpuPart::look) {
@@ -58,6 +65,13 @@ pub fn watch_audit(
             last_limits = Instant::now();
             limits.look(begun.elapsed().as_secs_f64());
         }
+    }
+    if signal::interrupted_by().is_some() && read_in > AFTER_SIGNAL {
+        let reason = format!(
+            "interrupted; to read all groups again would take {:.0} s",
+            read_in.as_secs_f64()
+        );
+        return Err(Error { reasons: vec![reason], ..Error::ended(Code::Interrupted) });
     }
     let seconds = begun.elapsed().as_secs_f64();
     limits.look(seconds);

@@ -72,8 +72,6 @@ pub(crate) fn run(arguments: &FairnessArguments) -> Result<Code, Error> {
         None => take_snapshot(&root)?,
     };
     let audit = audit(&settings);
-    // Not before what the user named was read: until then a signal kills, whatever file system does not answer.
-    signal::note_interruptions();
     let countdown = Countdown::start(Some(arguments.length));
     let mut contended = watch_audit(&root, &settings, arguments.length)?;
     if let Some(group) = &target {

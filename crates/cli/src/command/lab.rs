@@ -129,7 +129,7 @@ fn shell(spec: &GuestSpec, cache: &Cache) -> Result<ExitCode, Error> {
         let hint = "`assay lab exec -- COMMAND` does not";
         return Err(Error::usage(format!("a shell needs a terminal\n  hint: {hint}")));
     }
-    let mut remark = |text: &str| Terminal.remark(text);
+    let mut remark = |text: &str| Terminal::default().remark(text);
     let code = assay_lab::shell(spec, &guest_task(), cache, &mut remark).map_err(Error::host)?;
     Ok(if code == 0 { Code::Kept.into() } else { Code::Host.into() })
 }
@@ -157,7 +157,9 @@ fn kernels(arguments: &KernelsArguments, cache: &Cache) -> Result<ExitCode, Erro
 /// Runs a task and ends with its exit code.
 fn run_in_guest(spec: &GuestSpec, task: &GuestTask, cache: &Cache) -> Result<ExitCode, Error> {
     signal::note_interruptions();
-    assay_lab::run(spec, task, cache, Terminal).map(|ended| code(&ended)).map_err(Error::host)
+    assay_lab::run(spec, task, cache, Terminal::default())
+        .map(|ended| code(&ended))
+        .map_err(Error::host)
 }
 
 fn code(ended: &Ended) -> ExitCode {
@@ -173,17 +175,20 @@ fn code(ended: &Ended) -> ExitCode {
     }
 }
 
-/// Prints a guest's output unchanged, and remarks of the lab as messages.
-struct Terminal;
+/// Prints a guest's output unchanged, and remarks of the lab as messages. A stream that is closed, or that nobody has read after a
+/// signal, gets nothing more: what else the guest has printed would wait as long each.
+#[derive(Default)]
+struct Terminal {
+    is_over: [bool; 2],
+}
 
 impl Watcher for Terminal {
     fn output(&mut self, bytes: &[u8]) {
-        // A closed pipe is not an error.
-        let _ = write_data(std::io::stdout(), bytes);
+        self.is_over[0] = self.is_over[0] || write_data(std::io::stdout(), bytes).is_err();
     }
 
     fn errors(&mut self, bytes: &[u8]) {
-        let _ = write_data(std::io::stderr(), bytes);
+        self.is_over[1] = self.is_over[1] || write_data(std::io::stderr(), bytes).is_err();
     }
 
     fn remark(&mut self, text: &str) {

@@ -9,7 +9,7 @@ mod adverse;
 mod draw;
 mod progress;
 mod studies;
-mod theirs;
+pub(crate) mod theirs;
 mod works;
 
 use std::collections::BTreeMap;

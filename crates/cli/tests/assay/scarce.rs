@@ -129,7 +129,8 @@ fn kill_one(bench: &Bench) {
     running.kill();
 }
 
-/// Runs each command with calls of this kind that fail: one alone, or all from some point on. Then the next restore finishes.
+/// Runs each command with calls of this kind that fail: one alone, or all from some point on. Then the next restore finishes. Some
+/// fifty commands take more than a minute on a busy machine.
 fn fail_everywhere(test: &str, what: &'static str, errors: &[(Errno, usize)]) {
     let needs = [Need::Controller("cpu"), Need::Controller("pids")];
     let Some(bench) = Bench::with(test, &needs) else { return };

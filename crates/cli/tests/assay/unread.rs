@@ -5,12 +5,15 @@ use std::io::{PipeReader, pipe};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_test_support::entries;
-use rustix::process::{Pid, Signal, kill_process};
+use assay_test_support::{HostSnapshot, entries};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::bench::Bench;
 use crate::ends::BESIDE;
 use crate::hostile::foreign_run;
+use crate::kills::theirs::Theirs;
+use crate::lab::fake::played;
+use crate::running::processes_in;
 
 /// Starts a command whose output goes to a pipe that is full, and stays so as long as its reader is there.
 fn start(mut command: Command) -> (Child, PipeReader) {
@@ -23,6 +26,7 @@ fn start(mut command: Command) -> (Child, PipeReader) {
 
 /// Ends a command by SIGTERM.
 fn end(mut child: Child, name: &str) {
+    assert!(child.try_wait().unwrap().is_none(), "{name} has ended before");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -32,6 +36,7 @@ fn end(mut child: Child, name: &str) {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+    eprintln!("{name}: {:?}", begun.elapsed());
 }
 
 #[test]
@@ -40,10 +45,27 @@ fn a_signal_restores_the_host_whether_or_not_output_is_read() {
     let study = bench.write("study.toml", BESIDE);
     let study = study.to_str().unwrap();
     let out = bench.out();
-    let commands: [&[&str]; 3] = [
-        &["run", "--yes", study, "--out", out.to_str().unwrap()],
+    let theirs = Theirs::make();
+    let before = HostSnapshot::take();
+    let out = out.to_str().unwrap();
+    let two = [
+        "compare",
+        "--yes",
+        "--interleaved",
+        "cpu-weight",
+        "--set",
+        "groups=2",
+        "--set",
+        "groups=4",
+    ];
+    let commands: [&[&str]; 7] = [
+        &["run", "--yes", study, "--out", out],
         &["exec", "--", "sleep", "77"],
         &["conform", "--yes", "core", "pids", "cpuset"],
+        &["blame", "--set", "pids.max=50", "--", "sleep", "77"],
+        &["probe", "--repeat", "100", "--group", &theirs.path],
+        &["tune", "--yes", "io-weight", "--out", out],
+        &[&two[..], &["--out", out]].concat(),
     ];
     for words in commands {
         let mut command = bench.program();
@@ -56,25 +78,42 @@ fn a_signal_restores_the_host_whether_or_not_output_is_read() {
             std::thread::sleep(Duration::from_millis(20));
         }
         end(child, words[0]);
-        bench.assert_host_is_as_before(words[0]);
+        HostSnapshot::assert_same(&before, words[0]);
         bench.assert_nothing_is_left(words[0]);
+        let _ = std::fs::remove_dir_all(out);
     }
 }
 
 #[test]
 fn what_only_watches_ends_whether_or_not_output_is_read() {
-    let bench = Bench::aside();
-    let watches: [&[&str]; 3] = [
+    // Guests that print without end.
+    let host = played(": >\"$share/reached\"; : >\"$share/ready\"; exec yes");
+    let (bench, own) = (&host.bench, std::process::id().to_string());
+    let watches: [&[&str]; 7] = [
         &["top", "--watch", "--interval", "100ms"],
         &["audit", "watch", "--interval", "100ms"],
-        &["record", "--pid", &std::process::id().to_string(), "--duration", "60s"],
+        &["record", "--pid", &own, "--for", "60s"],
+        &["blame", "--pid", &own, "--for", "60s"],
+        &["fairness", "--for", "60s"],
+        &["lab", "exec", "--", "true"],
+        &["conform", "--kernel", "debian-6.12", "--out", "kernels", "pids"],
     ];
     for words in watches {
-        let mut command = bench.program();
-        command.args(words).current_dir(bench.folder());
+        if !geteuid().is_root() && ["blame", "fairness"].contains(&words[0]) {
+            continue;
+        }
+        let mut command = match words[0] {
+            "lab" | "conform" => host.command_of(words[0]),
+            _ => bench.program(),
+        };
+        let arguments = if command.get_args().count() > 0 { &words[1..] } else { words };
+        command.args(arguments).current_dir(bench.folder());
         let (child, _unread) = start(command);
         std::thread::sleep(Duration::from_secs(1));
         end(child, words[0]);
+        assert!(entries(&bench.path("cache/guests")).is_empty(), "{words:?} leaves a guest");
+        let left = processes_in(bench.folder());
+        assert!(left.is_empty(), "{words:?} leaves processes: {left:?}");
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &LabRunArguments, cache: &Cache) -> Result<ExitCode
     let study = prepare_lab_study(&loaded, &choice, arguments.out.as_deref(), guest, cache)?;
     signal::note_interruptions();
     // The table is printed here from the copied folder, with the paths of this host.
-    let (ended, folder) = run_lab_study(&study, cache, WithoutOutput(Terminal))?;
+    let (ended, folder) = run_lab_study(&study, cache, WithoutOutput(Terminal::default()))?;
     let code = code(&ended);
     if let Some(folder) = folder {
         show_run(&folder, arguments.format.is_json())?;

@@ -8,15 +8,15 @@ use std::process::{Child, Command};
 use assay_sys::kernel::Root;
 
 /// The groups and their process, which end with the test.
-pub(super) struct Theirs {
+pub(crate) struct Theirs {
     /// Their path in each hierarchy.
-    pub(super) path: String,
+    pub(crate) path: String,
     groups: Vec<PathBuf>,
     process: Child,
 }
 
 impl Theirs {
-    pub(super) fn make() -> Self {
+    pub(crate) fn make() -> Self {
         let facts = assay_host::gather(&Root::real()).unwrap();
         let (hierarchies, _) = facts.cgroup.hierarchies_with(["cpu", "memory", "pids", "io"]);
         let process = Command::new("sleep").arg("3600").current_dir("/").spawn().unwrap();
@@ -34,7 +34,7 @@ impl Theirs {
     }
 
     /// Asserts that the process is alive and still in its groups.
-    pub(super) fn assert_untouched(&mut self, when: &str) {
+    pub(crate) fn assert_untouched(&mut self, when: &str) {
         assert!(self.process.try_wait().unwrap().is_none(), "{when}, a foreign process ended");
         let own = self.process.id().to_string();
         for group in &self.groups {
