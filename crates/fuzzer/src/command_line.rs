@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use assay_sys::files::Dir;
+use assay_sys::kernel::Root;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::round::{Limits, Round};
@@ -128,13 +129,14 @@ fn worker(target: &Target, words: &Words) -> Result<bool, String> {
     let round = Round::run(target, words.seed, limits, Some(&mut file), &count);
     dir.remove_file(last(target)).map_err(|error| message(&error))?;
     println!(
-        "{:<12} {:>10} executions, {:>5} answers, {} panics, slowest input {:.3} s ({} bytes)",
+        "{:<12} {:>10} executions, {:>5} answers, {} panics, slowest input {:.3} s ({} bytes), {} at most",
         target.name,
         round.executions,
         round.answers,
         round.panics.len(),
         round.slowest.as_secs_f64(),
-        round.slowest_input.len()
+        round.slowest_input.len(),
+        most_memory()
     );
     for (number, panic) in round.panics.iter().enumerate() {
         let name = format!("{}-panic-{number}", target.name);
@@ -145,6 +147,13 @@ fn worker(target: &Target, words: &Words) -> Result<bool, String> {
         save(&dir, &format!("{}-slowest", target.name), &round.slowest_input, &words.found)?;
     }
     Ok(round.panics.is_empty())
+}
+
+/// The most memory that this process has used, with its program.
+fn most_memory() -> String {
+    let status = Root::real().read("/proc/self/status").unwrap_or_default();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    most.map_or_else(|| "memory unknown".to_owned(), |most| most.trim().to_owned())
 }
 
 fn save(dir: &Dir, name: &str, input: &[u8], folder: &Path) -> Result<(), String> {
