@@ -247,6 +247,8 @@ fn differences(before: &HostSnapshot, after: &HostSnapshot) -> String {
     let counts = |name: &str| is_alone() || !settings::is_setting(name) || own::has_named(name);
     for (name, old) in before.items.iter().filter(|(name, _)| counts(name)) {
         match after.items.get(name) {
+            // It was about to be removed.
+            None if old == bpf::UNHELD => {}
             None => writeln!(text, "  gone:    {name}").unwrap(),
             Some(new) if new != old => {
                 writeln!(text, "  changed: {name}: {} -> {}", short(old), short(new)).unwrap();
@@ -282,6 +284,8 @@ mod tests {
             differences(&before, &after),
             "  changed: /a: \"1\" -> \"2\"\n  gone:    /b\n  new:     /d\n"
         );
+        let ending = snapshot(&[("eBPF program 1", bpf::UNHELD)]);
+        assert_eq!(differences(&ending, &snapshot(&[])), "");
     }
 
     fn snapshot(items: &[(&str, &str)]) -> HostSnapshot {

@@ -28,6 +28,9 @@ impl Asked {
     }
 }
 
+/// Rows to add to, and how much to read.
+type Request = (Rows, Depth);
+
 /// What a read of the source gives.
 struct Answer {
     rows: Rows,
@@ -42,7 +45,7 @@ struct Aside {
     asked: Arc<Asked>,
     /// Until the first round: its thread inherits the sampler's affinity and group.
     source: Option<Box<dyn Source>>,
-    thread: Option<(Sender<(Rows, Depth)>, Receiver<Answer>)>,
+    thread: Option<(Sender<Request>, Receiver<Answer>)>,
     /// Whether an answer is still to come, with all rows.
     is_owed: bool,
     reasons: Vec<(String, String)>,
@@ -71,7 +74,7 @@ pub(super) fn aside<S: Source + 'static>(
 impl Aside {
     fn begin(&mut self) {
         let Some(mut source) = self.source.take() else { return };
-        let (to, requests) = channel::<(Rows, Depth)>();
+        let (to, requests) = channel::<Request>();
         let (answers, from) = channel();
         let begun = std::thread::Builder::new().spawn(move || {
             for (mut rows, depth) in requests {
