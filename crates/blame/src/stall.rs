@@ -19,11 +19,12 @@ pub use text::memory_text;
 /// The version of the document.
 pub const MEMORY_SCHEMA: u32 = 1;
 
-/// The sum may be smaller than the kernel's count by this share of it.
-pub const MEMORY_TOLERANCE: f64 = 0.02;
+/// The sum may be smaller than the kernel's count by this share of it: the kernel marks a thread somewhat before it reclaims, and a
+/// stall that had begun before the watch is not seen.
+pub const MEMORY_TOLERANCE: f64 = 0.1;
 
-/// Less than this is no difference: the two are not read at the same moment.
-const NEGLIGIBLE_NS: u64 = 5_000_000;
+/// Less than this is no difference: a delay of memory.high that had begun before takes as much, and more in few cases.
+const NEGLIGIBLE_NS: u64 = 50_000_000;
 
 /// How long threads of a group were stalled for memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -272,8 +273,8 @@ mod tests {
         let second = 1_000_000_000;
         for (pressure, verdict) in [
             (second / 2, Verdict::Valid),
-            (second * 102 / 100, Verdict::Valid),
-            (second * 106 / 100, Verdict::Void),
+            (second * 110 / 100, Verdict::Valid),
+            (second * 120 / 100, Verdict::Void),
         ] {
             let stalls = vec![sum(Stall::Max, 1, second)];
             let counted = StallCounted { stalls, ..StallCounted::default() };

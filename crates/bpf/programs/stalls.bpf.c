@@ -45,6 +45,10 @@ struct mem_cgroup {
 	struct page_counter memory;
 	struct page_counter memsw;
 };
+struct obj_cgroup {
+	struct mem_cgroup *memcg;
+	_Bool is_root; /* 7.x, where a page names one of these instead of its group */
+};
 struct folio {
 	unsigned long memcg_data;
 	unsigned int _nr_pages; /* 6.15 */
@@ -346,6 +350,8 @@ INLINE __u32 payer(struct folio *folio)
 {
 	unsigned long group = BPF_CORE_READ(folio, memcg_data) & ~7ul;
 
+	if (group && bpf_core_field_exists(((struct obj_cgroup *)0)->is_root))
+		group = (unsigned long)BPF_CORE_READ((struct obj_cgroup *)group, memcg);
 	return group ? place_of((struct cgroup_subsys_state *)group) : 0;
 }
 

@@ -36,12 +36,7 @@ has_begun() { [ $(reads) -gt $((before + 100)) ]; }
 await has_begun
 part requests valid "$assay" blame -o json --for 3s --group "/${reader##*/}"
 kill $exec; wait
-stalls() { # in a file system on the disk
-    mkfs.ext4 -q -F "$disk" && mkdir -p /run/stalls && mount "$disk" /run/stalls &&
-        sh $scripts/../crates/blame/tests/guest/stalls.sh $assay /run/stalls
-}
 part waits sh $scripts/../crates/blame/tests/guest/waits.sh $assay
-part stalls stalls
 part fairness sh $scripts/../crates/audit/tests/guest/fairness.sh $assay
 "#;
 
@@ -60,7 +55,7 @@ fn assert_requests_followed(guest: &Visit) {
 }
 
 fn assert_all_programs_hold(guest: &Visit) {
-    for part in ["waits", "stalls", "fairness"].map(|name| guest.part(name)) {
+    for part in ["waits", "fairness"].map(|name| guest.part(name)) {
         assert_eq!(part.code, 0, "{}\n{}", part.text, part.said);
     }
     assert_requests_followed(guest);
@@ -78,13 +73,27 @@ fn all_programs_hold_on_linux_6_12_with_v2() {
     assert_all_programs_hold(&guest);
 }
 
+/// What stalls groups for memory. The host's own test has v1; pages name their group otherwise since 7.x.
+const STALLS: &str = r#"
+stalls() { # in a file system on the disk
+    mkfs.ext4 -q -F "$disk" && mkdir -p /run/stalls && mount "$disk" /run/stalls &&
+        sh $scripts/../crates/blame/tests/guest/stalls.sh $assay /run/stalls
+}
+part stalls stalls
+"#;
+
 /// Kernels newer than the host's: types and places that the programs use changed there. Since 7.3 weights mean something else as well.
 fn on_newer(kernel: &str) {
     let options = [["--cgroup", "v2"], ["--disk", "null_blk:iops=2000,depth=4,size=64MiB"]];
-    let script = format!("{ARGUMENTS}disk=$ASSAY_LAB_DISK_1\n{PROGRAMS}");
+    let stalls = if kernel == "debian-7.3" { STALLS } else { "" };
+    let script = format!("{ARGUMENTS}disk=$ASSAY_LAB_DISK_1\n{PROGRAMS}{stalls}");
     let test = format!("eBPF programs on {kernel}");
     let Some(guest) = visit(kernel, &test, kernel, options.as_flattened(), &script) else { return };
     assert_all_programs_hold(&guest);
+    if !stalls.is_empty() {
+        let part = guest.part("stalls");
+        assert_eq!(part.code, 0, "{}\n{}", part.text, part.said);
+    }
 }
 
 #[test]
