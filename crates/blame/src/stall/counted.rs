@@ -78,7 +78,7 @@ impl StallCounted {
         until: u64,
     ) -> Option<Self> {
         let sizes = [KINDS.len() * GROUP_NUMBERS * STALL, GROUP_NUMBERS * PAGES];
-        if [stalls.len(), pages.len()] != sizes || threads.len() % THREAD != 0 {
+        if [stalls.len(), pages.len()] != sizes || !threads.len().is_multiple_of(THREAD) {
             return None;
         }
         let mut sums: Vec<StallSum> = Vec::new();
