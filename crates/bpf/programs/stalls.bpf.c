@@ -67,6 +67,7 @@ enum { BUCKETS = 40, THREADS = 65536 };
 struct settings {
 	__u32 enabled;
 	__u32 unified; /* groups are those of cgroup2 */
+	__u64 since; /* when programs were switched on */
 };
 #include "switched.h"
 
@@ -236,25 +237,30 @@ INLINE void begin(struct task_struct *p, __u32 cause)
 	t->since = bpf_ktime_get_ns();
 }
 
-/* It goes on. */
-INLINE void end(struct task_struct *p, __u32 first, __u32 last)
+INLINE void count(__u32 kind, __u32 group, __u64 since)
 {
-	struct thread *t = thread_of(p);
-	struct stall *stall;
-	__u32 at, bucket;
-	__u64 ns;
+	__u32 at = BOUNDED(kind, KINDS) * GROUPS + CLASS(group), bucket;
+	struct stall *stall = bpf_map_lookup_elem(&stalls, &at);
+	__u64 ns = bpf_ktime_get_ns() - since;
 
-	if (!t || t->pid != p->pid || t->kind < first || t->kind > last)
-		return;
-	at = BOUNDED(t->kind, KINDS) * GROUPS + CLASS(t->group);
-	ns = bpf_ktime_get_ns() - t->since;
-	t->kind = NONE;
-	stall = bpf_map_lookup_elem(&stalls, &at);
 	if (!stall)
 		return;
 	bucket = logarithm(ns);
 	__sync_fetch_and_add(&stall->ns, ns);
 	__sync_fetch_and_add(&stall->lengths[bucket < BUCKETS ? bucket : BUCKETS - 1], 1);
+}
+
+/* It goes on. */
+INLINE void end(struct task_struct *p, __u32 first, __u32 last)
+{
+	struct thread *t = thread_of(p);
+	__u32 kind;
+
+	if (!t || t->pid != p->pid || t->kind < first || t->kind > last)
+		return;
+	kind = t->kind;
+	t->kind = NONE;
+	count(kind, t->group, t->since);
 }
 
 INLINE int enter(__u32 kind)
@@ -311,6 +317,28 @@ int BPF_PROG(mm_compaction_end)
 	return leave();
 }
 
+INLINE __u32 stalled_by(struct settings *s, struct task_struct *task)
+{
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return READ_BACK << 16;
+	return limit_of(memory_of(task), s->unified, 1);
+}
+
+/* One that left its CPU as a stalled thread has an entry, unless it did so before programs were switched on. */
+INLINE void come(struct settings *s, struct task_struct *p)
+{
+	struct thread *t = thread_of(p);
+	__u32 cause;
+
+	if (t && t->pid != p->pid && !t->kind) {
+		t->pid = p->pid;
+		cause = stalled_by(s, p);
+		count(cause >> 16, cause & 0xffff, s->since);
+		return;
+	}
+	end(p, THROTTLE, READ_BACK);
+}
+
 /* Of most threads the kernel marks nothing, which is all that is read of them. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
@@ -323,12 +351,10 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 	s = enabled();
 	if (!s)
 		return 0;
-	if (comes)
-		end(next, THROTTLE, READ_BACK);
-	if (leaves && !preempt && prev->__state && is_watched(prev))
-		begin(prev, BPF_CORE_READ_BITFIELD(prev, in_iowait) ?
-				    READ_BACK << 16 :
-				    limit_of(memory_of(prev), s->unified, 1));
+	if (comes && is_watched(next))
+		come(s, next);
+	if (leaves && is_watched(prev))
+		begin(prev, stalled_by(s, prev));
 	return 0;
 }
 

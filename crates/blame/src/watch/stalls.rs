@@ -149,8 +149,9 @@ impl StallWatch {
 
     /// Writes `struct settings` of `programs/stalls.bpf.c`.
     fn enable(&self, enabled: bool) -> Result<(), Error> {
-        let settings =
-            [u32::from(enabled), u32::from(self.tree.is_v2)].map(u32::to_ne_bytes).concat();
+        let words = [u32::from(enabled), u32::from(self.tree.is_v2)];
+        let mut settings = words.map(u32::to_ne_bytes).concat();
+        settings.extend(self.started_ns.to_ne_bytes());
         self.programs.map("settings")?.set(&[0; 4], &settings)
     }
 }
