@@ -6,3 +6,8 @@ pub mod fairness;
 pub mod groups;
 pub mod host;
 pub mod probe;
+
+/// An error has its hint on a line of its own.
+fn on_one_line(why: &str) -> String {
+    why.replace("\n  hint: ", "; ")
+}

@@ -11,6 +11,7 @@ use crate::fairness::limits::{LimitRow, LimitState};
 use crate::fairness::own_cpus::OwnCpus;
 use crate::fairness::protections::ProtectionRow;
 use crate::fairness::usage::{UsageLevel, UsageRow};
+use crate::on_one_line;
 
 /// Rows of one table on a short page; the JSON has all.
 const MOST: usize = 12;
@@ -79,11 +80,6 @@ fn percent(part: f64) -> String {
 
 fn dash<T>(of: Option<T>, text: impl FnOnce(T) -> String) -> String {
     of.map_or_else(|| "-".to_owned(), text)
-}
-
-/// The hint of an error stands on a line of its own.
-fn on_one_line(why: &str) -> String {
-    why.replace("\n  hint: ", "; ")
 }
 
 fn divided(found: &Contention, all: bool) -> Section {

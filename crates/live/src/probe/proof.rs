@@ -14,6 +14,7 @@ use std::path::Path;
 
 use assay_sys::kernel::Error;
 
+use crate::on_one_line;
 use crate::probe::Verdict;
 use crate::probe::beside::Beside;
 use crate::probe::limit::Limit;
@@ -38,8 +39,7 @@ impl Proof {
     }
 
     pub(crate) fn not_provable(reason: impl Into<String>) -> Self {
-        // Errors have a line for their hint.
-        let reason = reason.into().replace("\n  hint: ", "; ");
+        let reason = on_one_line(&reason.into());
         Self { verdict: Verdict::NotProvable, reason, measured: Vec::new() }
     }
 
@@ -79,7 +79,7 @@ impl Proof {
 
     /// Adds what was seen.
     pub(crate) fn with(mut self, line: impl Into<String>) -> Self {
-        self.measured.push(line.into().replace("\n  hint: ", "; "));
+        self.measured.push(on_one_line(&line.into()));
         self
     }
 }
