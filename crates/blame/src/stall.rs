@@ -7,6 +7,8 @@
 mod counted;
 mod text;
 
+use std::path::Path;
+
 use assay_host::facts::Available;
 use serde::{Deserialize, Serialize};
 
@@ -144,11 +146,10 @@ impl MemoryAnswer {
         };
         let mut parts: Vec<StallPart> = counted.stalls.iter().map(part).collect();
         parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
-        let is_own = |path: &str| path == group || path.starts_with(&format!("{group}/"));
         let whose = |number: usize| match (number, path(number)) {
             (KSWAPD_NUMBER, _) => (Reclaimer::Kswapd, None),
             (KERNEL_NUMBER, _) => (Reclaimer::Kernel, None),
-            (_, Some(path)) if is_own(path) => (Reclaimer::Own, None),
+            (_, Some(path)) if Path::new(path).starts_with(group) => (Reclaimer::Own, None),
             (_, Some(path)) => (Reclaimer::Group, Some(path.clone())),
             (_, None) => (Reclaimer::Ungrouped, None),
         };

@@ -12,6 +12,7 @@
 // Compiled by clang 14 (scripts/bpf-objects). Runs on 6.1 and later.
 #include "cgroup.h"
 #include "known_groups.h"
+#include "logarithm.h"
 
 /* include/linux/sched.h */
 #define PF_MEMALLOC 0x00000800
@@ -60,7 +61,7 @@ struct folio {
 enum { GROUPS = 1024, KERNEL = 1022, KSWAPD = 1023, WATCHED = 1 << 16 };
 #define CLASS(place) BOUNDED(place, GROUPS)
 
-/* crates/blame/src/memory/counted.rs has the same numbers. */
+/* crates/blame/src/stall/counted.rs has the same numbers. */
 enum kind { NONE, MAX, HIGH, MACHINE, OTHER, COMPACTION, THROTTLE, READ_BACK, KINDS };
 enum { BUCKETS = 40, THREADS = 65536 };
 
@@ -189,23 +190,6 @@ static __noinline __u32 limit_of(struct cgroup_subsys_state *css, __u32 unified,
 	if (l.above > 0)
 		return HIGH << 16 | l.high;
 	return OTHER << 16;
-}
-
-INLINE __u32 logarithm(__u64 value)
-{
-	__u32 result = 0;
-
-	if (value >> 32)
-		value >>= 32, result += 32;
-	if (value >> 16)
-		value >>= 16, result += 16;
-	if (value >> 8)
-		value >>= 8, result += 8;
-	if (value >> 4)
-		value >>= 4, result += 4;
-	if (value >> 2)
-		value >>= 2, result += 2;
-	return result + (value >> 1 & 1);
 }
 
 INLINE struct thread *thread_of(struct task_struct *p)

@@ -84,3 +84,8 @@ impl GroupTree {
         ranked.into_iter().map(|(_, path)| path).collect()
     }
 }
+
+/// Whether a path is that of a group or of one below it.
+pub(crate) fn is_within(path: &str, group: &str) -> bool {
+    Path::new(path).starts_with(group)
+}

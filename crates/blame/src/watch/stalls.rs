@@ -9,7 +9,7 @@ use assay_host::facts::{Available, CgroupLayout};
 use assay_sys::kernel::clock::monotonic_ns;
 use assay_sys::kernel::{Error, Root, counters};
 
-use super::group_tree::GroupTree;
+use super::group_tree::{GroupTree, is_within};
 use super::watch_error::WatchError;
 use crate::{KERNEL_NUMBER, MemoryAnswer, StallCounted, WATCHED};
 
@@ -58,7 +58,7 @@ impl StallWatch {
         for (path, number) in names.iter().zip(1_u32..) {
             // It may be gone by now.
             let Ok(id) = group_id(root, &tree.directory(path)) else { continue };
-            let place = if is_below(path, &group) { number | WATCHED } else { number };
+            let place = if is_within(path, &group) { number | WATCHED } else { number };
             numbers.set(&id.to_ne_bytes(), &place.to_ne_bytes()).map_err(refused)?;
         }
         let (root, pressure_ns) = (root.clone(), Available::Value(0));
@@ -173,14 +173,9 @@ fn grown(names: &[String], before: &[u64], after: &[u64]) -> Vec<u64> {
 
 /// The groups that get a number: the watched one and those below it before all others.
 fn numbered(group: &str, mut all: Vec<String>) -> Vec<String> {
-    all.sort_by_key(|path| (path != group, !is_below(path, group)));
+    all.sort_by_key(|path| (path != group, !is_within(path, group)));
     all.truncate(KERNEL_NUMBER - 1);
     all
-}
-
-/// Whether this is the group or one below it.
-fn is_below(path: &str, group: &str) -> bool {
-    path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]

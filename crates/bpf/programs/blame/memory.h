@@ -4,6 +4,7 @@
 // CPUs and this watch has groups; crates/blame/src/counted.rs reads the same layout.
 
 #include "../known_groups.h"
+#include "../logarithm.h"
 #include "../timing.h"
 
 /* Who is charged. Groups follow, numbered by user space. crates/blame/src/culprit.rs has the same numbers. */

@@ -94,23 +94,6 @@ INLINE struct slot *leave(struct settings *s, struct thread *t, struct cpu *here
 	return slot;
 }
 
-INLINE __u32 logarithm(__u64 value)
-{
-	__u32 result = 0;
-
-	if (value >> 32)
-		value >>= 32, result += 32;
-	if (value >> 16)
-		value >>= 16, result += 16;
-	if (value >> 8)
-		value >>= 8, result += 8;
-	if (value >> 4)
-		value >>= 4, result += 4;
-	if (value >> 2)
-		value >>= 2, result += 2;
-	return result + (value >> 1 & 1);
-}
-
 /* Keeps a wait that is among the longest of this CPU, instead of the shortest of them. */
 static __noinline void keep(struct cpu *c, struct slot *slot, struct task_struct *p)
 {

@@ -1,13 +1,13 @@
 //! The numbers by which the programs tell groups apart.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use assay_bpf::group_id;
 use assay_sys::kernel::Root;
 
 use super::WatchError;
 use super::hierarchy::CpuHierarchy;
+use crate::watch::group_tree::is_within;
 use crate::{FIRST_GROUP, GROUPS, Names, OWN, Shape, Target};
 
 /// Groups that wait are told apart by these numbers: one for each watched group, and one for each group below it
@@ -162,10 +162,6 @@ fn owner(watched: &[String], path: &str) -> Option<usize> {
 /// The path of the group above, which is empty for the topmost groups.
 fn above(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(above, _)| above)
-}
-
-fn is_within(path: &str, group: &str) -> bool {
-    Path::new(path).starts_with(group)
 }
 
 /// A watched group has the slots and classes of all watched groups within it.
