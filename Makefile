@@ -6,7 +6,7 @@ AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 ASSAY_LOAD := target/release/assay-load
 
-.PHONY: demo test test-quick fuzz check audit bench conformance screenshots package release image book install build setup clean
+.PHONY: demo test test-quick fuzz check audit bench screenshots package release image book install build setup clean
 
 # From a fresh clone to a verdict, in minutes; prints each step and its duration.
 demo:
@@ -46,12 +46,6 @@ bench: build
 	@scripts/setup bench
 	cargo build --release -p assay-bench
 	@$(AS_ROOT) target/release/assay-bench $(ASSAY)
-
-# Generates docs/results/conformance.md: this host, and guests with other kernels and layouts, or some of them:
-# make conformance ONLY="host 6.12-v2".
-conformance: build
-	@scripts/setup test-host lab
-	@$(AS_ROOT) scripts/conformance $(ASSAY) $(ONLY)
 
 # Generates docs/images: pictures of real pages.
 screenshots: build

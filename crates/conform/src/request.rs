@@ -1,12 +1,9 @@
 //! Testing whether the kernel behaves as documented: what is run, and what its result means.
 
-use std::path::Path;
-
 use assay_host::facts::HostFacts;
 use assay_host::gather;
 use assay_run::context::Context;
 use assay_sys::exit::{Code, Error};
-use assay_sys::files::{MOST_TEXT, input_text};
 use jiff::Timestamp;
 
 use crate::{Case, Document, Request, Verdict};
@@ -48,18 +45,6 @@ fn command_line(command: &[String]) -> String {
     let mut words = vec!["assay".to_owned()];
     words.extend(command.iter().skip(1).cloned());
     words.join(" ")
-}
-
-/// Reads the result of a host.
-///
-/// # Errors
-/// The file cannot be read, or holds something else.
-pub fn read_conform(path: &Path) -> Result<Document, Error> {
-    let text = input_text(path, MOST_TEXT).map_err(Error::usage)?;
-    serde_json::from_str(&text).map_err(|cause| {
-        let hint = "expected the output of `assay conform -o json`";
-        Error::usage(format!("cannot understand {}: {cause}\n  hint: {hint}", path.display()))
-    })
 }
 
 /// The exit code of a result; unavailable cases do not count.

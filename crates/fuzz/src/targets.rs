@@ -131,7 +131,7 @@ pub const TARGETS: [Target; 19] = [
     },
     Target {
         name: "conformance",
-        corpus: &["docs/results/conformance"],
+        corpus: &["crates/fuzz/corpus/conform"],
         ending: ".json",
         words: &["\"broken\"", "\"cases\"", "\"evidence\"", "null", "[]", "|"],
         reader: outcomes::conformance,

@@ -2,9 +2,7 @@
 
 mod kernels;
 
-use std::path::PathBuf;
-
-use assay_conform::request::{conform_code, prepare_conform, read_conform};
+use assay_conform::request::{conform_code, prepare_conform};
 use assay_conform::{Case, CaseRecord, Finished};
 use assay_sys::exit::{Code, Error};
 use assay_sys::kernel::signal;
@@ -31,9 +29,6 @@ pub(crate) struct ConformArguments {
     /// List the cases and what each promises
     #[arg(long, conflicts_with = "format")]
     list: bool,
-    /// Merge results of hosts into Markdown
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["format", "list", "cases"])]
-    merge: Vec<PathBuf>,
     /// Factor for windows and time limits
     ///
     /// By default 1, or 3 in an emulated machine.
@@ -61,11 +56,6 @@ const FORMATS: [(&str, ConformFormat, &str); 3] = [
 
 /// Runs cases and shows their results.
 pub(crate) fn run(arguments: &ConformArguments) -> Result<Code, Error> {
-    if !arguments.merge.is_empty() {
-        let documents = arguments.merge.iter().map(|path| read_conform(path));
-        output::data(&assay_conform::merge(&documents.collect::<Result<Vec<_>, _>>()?));
-        return Ok(Code::Kept);
-    }
     let cases = assay_conform::select(&arguments.cases).map_err(Error::usage)?;
     if arguments.list {
         output::data(&assay_conform::list(&cases, output::width()));

@@ -172,24 +172,6 @@ fn an_unknown_controller_is_refused_with_the_known_ones() {
 }
 
 #[test]
-fn documents_merge_into_one_page_and_other_files_are_refused() {
-    let bench = Bench::aside();
-    let text = r#"{ "schema": 1, "kernel": "6.1.0", "layout": "v2", "cases": [
-        {"controller": "pids", "behaviour": "fork-above-the-limit-fails", "verdict": "broken",
-         "reason": "one too many", "evidence": ["5 children"]} ] }"#;
-    let one = bench.write("one.json", text);
-    let two = bench.write("two.json", &text.replace("6.1.0", "6.12.3").replace("broken", "kept"));
-    let ended =
-        bench.assay(["conform".as_ref(), "--merge".as_ref(), one.as_os_str(), two.as_os_str()]);
-    ended.assert_code(0);
-    assert!(ended.stdout.contains("| **BROKEN** | kept |"), "{}", ended.stdout);
-    let other = bench.write("other.json", "{}");
-    let ended = bench.assay(["conform".as_ref(), "--merge".as_ref(), other.as_os_str()]);
-    ended.assert_code(2);
-    assert!(ended.stderr.contains("other.json"), "{}", ended.stderr);
-}
-
-#[test]
 fn probes_are_hidden_and_refuse_unknown_arguments() {
     let bench = Bench::aside();
     assert!(!bench.assay(["--help"]).stdout.contains("probe-process"));

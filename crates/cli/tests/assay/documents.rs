@@ -153,9 +153,7 @@ fn documents_of_recorded_runs_follow_their_schemas() {
     for (file, schema) in [("evidence/disk.json", "evidence"), ("tune/found.json", "tune")] {
         documents.file(schema, &corpus.join(file));
     }
-    let conformance = root().join("docs/results/conformance");
-    entries(&conformance).iter().for_each(|path| documents.file("conform", path));
-    documents.assert_follow(&["verdict", "compare", "manifest", "tune", "conform"]);
+    documents.assert_follow(&["verdict", "compare", "manifest", "tune"]);
 }
 
 #[test]
@@ -176,6 +174,14 @@ fn documents_of_commands_that_need_root_follow_their_schemas() {
     let study = bench.write("study.toml", &Weights { groups: 2, ..Weights::small() }.text());
     bench.run(&study, &["--repeats", "1", "--evidence"]).assert_verdict();
     documents.run(&bench.out());
-    documents.assert_follow(&["exec", "record", "blame", "knobs-check", "event", "evidence"]);
+    documents.assert_follow(&[
+        "exec",
+        "record",
+        "blame",
+        "conform",
+        "knobs-check",
+        "event",
+        "evidence",
+    ]);
     bench.assert_host_is_as_before("after the commands");
 }

@@ -21,7 +21,12 @@ pub(super) struct KernelArguments {
     /// Kernels: host, debian-6.12, ./bzImage:MODULES
     ///
     /// Separated by commas: `host`, `debian-5.10` (any series), `debian-newest`, or an image.
-    #[arg(long = "kernel", value_name = "KERNEL,..", value_delimiter = ',', conflicts_with_all = ["list", "merge"])]
+    #[arg(
+        long = "kernel",
+        value_name = "KERNEL,..",
+        value_delimiter = ',',
+        conflicts_with = "list"
+    )]
     kernels: Vec<PassportKernelName>,
     /// Folder of results; the same goes on
     #[arg(long, value_name = "DIR", default_value = "passport", requires = "kernels")]
