@@ -11,13 +11,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use tempfile::TempPath;
-
 #[derive(Debug, Default)]
 struct Own {
     processes: BTreeSet<u32>,
-    /// How much of the file of numbers is in there.
-    noted: u64,
+    /// Files to which programs append their process numbers, and how much of each is in there.
+    noted: Vec<(PathBuf, u64)>,
     folders: Vec<PathBuf>,
     /// Numbers of loop devices.
     loops: BTreeSet<u32>,
@@ -30,30 +28,24 @@ fn own() -> MutexGuard<'static, Own> {
     OWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The file to which programs of this test append their process number.
-fn numbers() -> &'static Path {
-    static NUMBERS: OnceLock<TempPath> = OnceLock::new();
-    NUMBERS.get_or_init(|| {
-        let file = tempfile::Builder::new().prefix("assay-test-numbers-").tempfile().unwrap();
-        // A program of another user appends, too.
-        file.as_file().set_permissions(fs::Permissions::from_mode(0o666)).unwrap();
-        file.into_temp_path()
-    })
-}
-
 /// A script in `folder` that becomes `program`, whose process is the test's own and gets SIGTERM when the test ends:
 /// an interrupted suite leaves nothing behind.
 #[must_use]
 pub fn program(program: &Path, folder: &Path) -> PathBuf {
     let name = program.file_name().expect("a program has a name").to_string_lossy();
     let script = folder.join(format!("own-{name}"));
+    let numbers = folder.join(format!("own-{name}-numbers"));
+    fs::write(&numbers, "").unwrap();
+    // A program of another user appends, too.
+    fs::set_permissions(&numbers, fs::Permissions::from_mode(0o666)).unwrap();
     let text = format!(
         "#!/bin/sh\necho $$ >>{}\nexec /usr/bin/setpriv --pdeathsig TERM -- {} \"$@\"\n",
-        numbers().display(),
+        numbers.display(),
         program.display()
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    own().noted.push((numbers, 0));
     script
 }
 
@@ -98,13 +90,15 @@ pub fn has(path: &str) -> bool {
 }
 
 pub(crate) fn has_process(number: u32) -> bool {
-    let mut own = own();
-    // A snapshot asks for hundreds of paths.
-    let length = fs::metadata(numbers()).map_or(0, |file| file.len());
-    if length != own.noted {
-        let noted = fs::read_to_string(numbers()).unwrap_or_default();
-        own.processes.extend(noted.lines().filter_map(|line| line.parse::<u32>().ok()));
-        own.noted = length;
+    let own = &mut *own();
+    for (file, noted) in &mut own.noted {
+        // A snapshot asks for hundreds of paths.
+        let length = fs::metadata(&file).map_or(0, |file| file.len());
+        if length > *noted {
+            let numbers = fs::read_to_string(file).unwrap_or_default();
+            own.processes.extend(numbers.lines().filter_map(|line| line.parse::<u32>().ok()));
+            *noted = length;
+        }
     }
     number == std::process::id() || own.processes.contains(&number)
 }
