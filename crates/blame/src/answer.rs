@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::counted::{Counted, CountedCpu};
 use crate::culprit::{Culprit, Names};
 use crate::longest::LongestWait;
+use crate::thread_time::ThreadTime;
 use crate::waits::Waits;
 
 /// The version of the document.
@@ -63,6 +64,9 @@ pub struct Answer {
     /// Processes that did not run, since they were frozen at the start or the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
+    /// The whole time of its threads; absent in answers of earlier versions, and where they could not be counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_time: Option<ThreadTime>,
     /// The parts on each CPU.
     pub cpus: Vec<CpuPart>,
     /// Lengths of single waits.
@@ -170,7 +174,7 @@ impl Answer {
         let sum = |value: fn(&CountedCpu) -> u64| {
             counted.cpus.iter().map(|(_, cpu)| value(cpu)).fold(0, u64::wrapping_add)
         };
-        let waited_ns = sum(waited);
+        let waited_ns = sum(CountedCpu::waited);
         let completed_ns = waited_ns.saturating_sub(sum(not_over));
         let run_delay_ns = sum(|cpu| cpu.run_delay);
         let events = events(counted);
@@ -191,6 +195,7 @@ impl Answer {
             parts: parts(&all, names),
             idle_elsewhere_ns: sum(|cpu| cpu.idle_elsewhere),
             frozen: None,
+            thread_time: None,
             cpus: counted.cpus.iter().map(|(number, cpu)| cpu_part(*number, cpu, names)).collect(),
             waits: Waits::new(counted),
             longest: LongestWait::all(counted, names),
@@ -233,10 +238,6 @@ impl Answer {
     }
 }
 
-fn waited(cpu: &CountedCpu) -> u64 {
-    cpu.charged.iter().copied().fold(0, u64::wrapping_add)
-}
-
 /// Waiting that is charged and not yet counted by the kernel: of threads that wait at the end, and the last
 /// wait of the thread that runs.
 fn not_over(cpu: &CountedCpu) -> u64 {
@@ -265,7 +266,7 @@ fn objection(completed: u64, run_delay: u64, events: &Events) -> Option<String> 
 }
 
 fn parts(cpus: &[&CountedCpu], names: &Names) -> Vec<Part> {
-    let total = cpus.iter().map(|cpu| waited(cpu)).fold(0, u64::wrapping_add);
+    let total = cpus.iter().map(|cpu| cpu.waited()).fold(0, u64::wrapping_add);
     let sums = charged(cpus);
     let part = |(class, ns): (usize, u64)| {
         let number = class as u32;
@@ -305,7 +306,7 @@ fn charged(cpus: &[&CountedCpu]) -> Vec<u64> {
 
 fn cpu_part(number: usize, cpu: &CountedCpu, names: &Names) -> CpuPart {
     let parts = parts(&[cpu], names);
-    CpuPart { cpu: number, waited_ns: waited(cpu), ran_ns: Some(cpu.ran), parts }
+    CpuPart { cpu: number, waited_ns: cpu.waited(), ran_ns: Some(cpu.ran), parts }
 }
 
 /// A counter of all CPUs, and one of the target on all of them.

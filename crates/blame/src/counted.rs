@@ -20,7 +20,10 @@ const SLOT_HEAD: usize = 11;
 
 /// The position of `RAN_NS` in `enum slot_counter`.
 const RAN_NS: usize = 7;
-const SLOT_WORDS: usize = SLOT_HEAD + COUNTERS + CLASSES + BUCKETS + LONGEST * WAIT_WORDS;
+const KINDS: usize = 16;
+const LIVES: usize = 4;
+const SLOT_WORDS: usize =
+    SLOT_HEAD + COUNTERS + CLASSES + BUCKETS + LONGEST * WAIT_WORDS + KINDS + LIVES;
 
 /// How many of each there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +92,17 @@ pub struct CountedCpu {
     pub lengths: Vec<u64>,
     /// The longest waits that ended here, in no order.
     pub longest: Vec<LongWait>,
+    /// Time of threads that wanted no CPU and want one again, by what they waited for.
+    pub blocked: [u64; KINDS],
+    /// Threads that began, the sum of when, threads that ended, and the sum of when (with wrap-around).
+    pub lives: [u64; LIVES],
+}
+
+impl CountedCpu {
+    /// The waiting of all threads here.
+    pub(crate) fn waited(&self) -> u64 {
+        self.charged.iter().copied().fold(0, u64::wrapping_add)
+    }
 }
 
 /// One of the longest waits.
@@ -122,15 +136,19 @@ pub struct Segment {
 }
 
 impl Memory {
+    /// The sizes of its maps.
+    pub(crate) const fn sizes(shape: Shape) -> (usize, usize) {
+        (shape.cpus * CPU_WORDS * 8, shape.cpus * shape.slots * SLOT_WORDS * 8)
+    }
+
     /// What was counted for a target; `None` if the maps have other sizes than those of this version's programs.
     #[must_use]
     pub fn counted(&self, target: &Target) -> Option<Counted> {
         let Shape { cpus, slots } = self.shape;
-        let all = [(&self.cpus, cpus * CPU_WORDS), (&self.slots, cpus * slots * SLOT_WORDS)];
-        if all.iter().any(|(bytes, words)| bytes.len() != words * 8) {
+        if (self.cpus.len(), self.slots.len()) != Self::sizes(self.shape) {
             return None;
         }
-        let [heads, waits] = all.map(|(bytes, _)| words(bytes));
+        let [heads, waits] = [&self.cpus, &self.slots].map(|bytes| words(bytes));
         let on_cpu = |number: usize| {
             let mut cpu = head(&heads[number * CPU_WORDS..][..CPU_WORDS], target);
             for slot in target.slots.iter().map(|slot| number * slots + slot) {
@@ -144,6 +162,14 @@ impl Memory {
             cpu.ran += still_runs(&heads[*number * CPU_WORDS..][..CPU_WORDS], target, end);
         }
         Some(Counted { cpus })
+    }
+
+    /// From the first event of any CPU to the last one.
+    pub(crate) fn span(&self) -> (u64, u64) {
+        let heads = words(&self.cpus);
+        let seen = || heads.chunks_exact(CPU_WORDS).filter(|head| head[1] > 0);
+        let first = seen().map(|head| head[0]).filter(|first| *first > 0).min().unwrap_or(0);
+        (first, seen().map(|head| head[1]).max().unwrap_or(0).max(first))
     }
 }
 
@@ -165,7 +191,7 @@ impl Target {
     }
 }
 
-fn words(bytes: &[u8]) -> Vec<u64> {
+pub(crate) fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
 }
 
@@ -197,7 +223,10 @@ fn add_slot(cpu: &mut CountedCpu, words: &[u64], target: &Target) {
     cpu.ran += words[SLOT_HEAD + RAN_NS];
     add(&mut cpu.own_counters, &words[SLOT_HEAD..]);
     let (charged, rest) = words[SLOT_HEAD + COUNTERS..].split_at(CLASSES);
-    let (lengths, longest) = rest.split_at(BUCKETS);
+    let (lengths, rest) = rest.split_at(BUCKETS);
+    let (longest, rest) = rest.split_at(LONGEST * WAIT_WORDS);
+    add(&mut cpu.blocked, rest);
+    add(&mut cpu.lives, &rest[KINDS..]);
     cpu.charged.resize(CLASSES, 0);
     for (class, ns) in charged.iter().enumerate() {
         let sum = &mut cpu.charged[target.seen(class as u32) as usize];

@@ -14,6 +14,7 @@ mod evidence;
 mod longest;
 mod stall;
 mod text;
+mod thread_time;
 mod waits;
 pub mod watch;
 
@@ -33,4 +34,5 @@ pub use stall::{
     Pages, Reclaimer, Stall, StallCounted, StallPart, WATCHED, memory_text,
 };
 pub use text::text;
+pub use thread_time::{Blocked, BlockedOn, ThreadTime};
 pub use waits::{Bucket, Waits};

@@ -7,6 +7,7 @@ use assay_host::facts::owner::shown;
 use crate::answer::{Answer, Frozen, Part, Verdict};
 use crate::culprit::Culprit;
 use crate::longest::LongestWait;
+use crate::thread_time::ThreadTime;
 use crate::waits::Bucket;
 
 /// The longest bar of the histogram, in characters.
@@ -61,8 +62,37 @@ fn write_all(out: &mut String, answer: &Answer) -> std::fmt::Result {
             )?;
         }
     }
+    if let Some(time) = &answer.thread_time {
+        write_thread_time(out, time)?;
+    }
     write_waits(out, answer)?;
     write_events(out, answer)
+}
+
+/// The whole time of the threads, of which the waiting above is a part.
+fn write_thread_time(out: &mut String, whole: &ThreadTime) -> std::fmt::Result {
+    let ThreadTime { threads, total_ns, ran_ns, could_run_ns, .. } = whole;
+    let total = time(*total_ns);
+    match threads {
+        0 => writeln!(out, "\n{total} of threads that have ended")?,
+        1 => writeln!(out, "\n{total} of 1 thread at the end")?,
+        _ => writeln!(
+            out,
+            "\n{total} of {threads} threads at the end, and of those that ended before"
+        )?,
+    }
+    if let Some(reason) = &whole.reason {
+        return writeln!(out, "void: {reason}");
+    }
+    let percent = |ns: u64| ns as f64 / (*total_ns).max(1) as f64 * 100.0;
+    let mut line =
+        |ns: u64, what: &str| writeln!(out, "  {:>6.1} %  {:>10}  {what}", percent(ns), time(ns));
+    line(*ran_ns, "ran")?;
+    line(*could_run_ns, "could run, and waited for a CPU")?;
+    whole
+        .blocked
+        .iter()
+        .try_for_each(|part| line(part.ns, &format!("blocked: {}", part.on.words())))
 }
 
 fn write_parts(out: &mut String, parts: &[Part]) -> std::fmt::Result {

@@ -16,6 +16,7 @@
 #include "blame/groups.h"
 #include "blame/idle.h"
 #include "blame/charge.h"
+#include "blame/blocked.h"
 #include "blame/waits.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -60,6 +61,8 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 	rq = next->se.cfs_rq->rq;
 	now = rq->clock;
 	steal = stolen(rq);
+	if (!memory.began)
+		memory.began = now;
 	from = place_of(s, prev);
 	to = place_of(s, next);
 	if (c->pid != prev->pid)
@@ -89,7 +92,7 @@ INLINE void start_wait(struct settings *s, struct task_struct *p, __u32 index, i
 	struct rq *rq = p->se.cfs_rq->rq;
 	__u64 now = rq->clock;
 	struct cpu *c = cpu_of(rq->cpu);
-	struct thread *t = find_or_make(p, p->sched_info.run_delay, index);
+	struct thread *known = find(p), *t = find_or_make(p, p->sched_info.run_delay, index);
 	struct slot *slot = slot_of(s, rq->cpu, index);
 
 	if (!c || !slot)
@@ -101,6 +104,15 @@ INLINE void start_wait(struct settings *s, struct task_struct *p, __u32 index, i
 	/* An ended thread may have had the same id. */
 	if (is_new && !t->waits)
 		t->run_delay = p->sched_info.run_delay;
+	if (is_new) {
+		t->blocked = 0;
+		t->kind = 0;
+		slot->births++;
+		slot->born += now;
+	} else if (!known) {
+		unblock_unknown(s, p, t, slot);
+	}
+	unblock(t, slot, now);
 	begin(s, p, t, index, slot, c, rq->cpu, now);
 }
 

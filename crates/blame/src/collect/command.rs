@@ -106,13 +106,13 @@ impl<'c> CommandWatcher<'c> {
 
     /// The answer is complete: the proof follows, or nothing.
     fn conclude(&mut self, watch: WaitWatch) -> Next {
-        self.answer = Some(one_answer(self.place.root, self.place.hierarchy, watch));
+        let target = Watched::Group(self.group.clone());
+        self.answer = Some(one_answer(self.place.root, self.place.hierarchy, &target, watch));
         let (Some(prove), Some(lever)) = (&self.options.prove, self.lever.take()) else {
             return self.stop();
         };
         match self.attach() {
             Ok(watch) => {
-                let target = Watched::Group(self.group.clone());
                 let stalls = memory::start(self.place.root, self.place.facts, &target).ok();
                 let watch = (watch, stalls);
                 let experiment = Experiment::new(self.place.root, watch, lever, prove.shape());
@@ -187,7 +187,8 @@ impl Watcher for CommandWatcher<'_> {
 
     fn end(&mut self) {
         if let Stage::Attributing(watch) = std::mem::replace(&mut self.stage, Stage::Idle) {
-            self.answer = Some(one_answer(self.place.root, self.place.hierarchy, *watch));
+            let target = Watched::Group(self.group.clone());
+            self.answer = Some(one_answer(self.place.root, self.place.hierarchy, &target, *watch));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Where waiting for a CPU goes: attaches the eBPF programs that attribute it, and reads what they counted.
 
+mod calls;
 mod classes;
 mod hierarchy;
 mod sched_ext;
@@ -14,7 +15,7 @@ use assay_sys::kernel::bpf_map::BpfMap;
 use assay_sys::kernel::parse::cgroups::process_groups;
 use assay_sys::kernel::{Error, Root};
 
-use crate::{Answer, Memory, Shape, Target};
+use crate::{Answer, Memory, Shape, Target, ThreadTime};
 use classes::Classes;
 use sched_ext::SchedExt;
 use visitor::Visitor;
@@ -144,12 +145,21 @@ impl WaitWatch {
     ///
     /// # Errors
     /// The kernel refuses to switch the programs off, or their memory cannot be read.
-    pub fn finish(mut self) -> Result<Vec<Answer>, Error> {
+    pub fn finish(self) -> Result<Vec<Answer>, Error> {
+        self.finish_with(|| None)
+    }
+
+    /// The same with the whole time of the only target's threads, which `threads` counts.
+    ///
+    /// # Errors
+    /// As [`WaitWatch::finish`].
+    pub fn finish_with(mut self, threads: impl Fn() -> Option<u64>) -> Result<Vec<Answer>, Error> {
         if self.length.is_none() {
             self.stop()?;
         }
+        let alive = threads();
         std::thread::sleep(LAST_EVENTS);
-        self.read(self.elapsed().as_secs_f64())
+        self.read(self.elapsed().as_secs_f64(), alive)
     }
 
     /// What was counted up to now, while counting goes on: one answer for each group, in their order. What a CPU
@@ -158,14 +168,15 @@ impl WaitWatch {
     /// # Errors
     /// The memory of the programs cannot be read.
     pub fn so_far(&self) -> Result<Vec<Answer>, Error> {
-        self.read(self.elapsed().as_secs_f64())
+        self.read(self.elapsed().as_secs_f64(), None)
     }
 
-    fn read(&self, seconds: f64) -> Result<Vec<Answer>, Error> {
+    fn read(&self, seconds: f64, alive: Option<u64>) -> Result<Vec<Answer>, Error> {
         let map = |name| self.programs.map(name).and_then(BpfMap::all);
         let memory = Memory { shape: self.classes.shape, cpus: map("cpus")?, slots: map("slots")? };
         let missed = self.ran().map(|ran| ran.missed);
         let sched_ext = self.sched_ext.objection();
+        let threads = alive.map(|alive| map("threads").map(|map| (map, alive))).transpose()?;
         let answer = |target: &Target| {
             let counted = memory.counted(target).ok_or_else(|| {
                 let path = Path::new("the maps of the eBPF programs");
@@ -173,6 +184,9 @@ impl WaitWatch {
             })?;
             let mut answer = Answer::new(&target.name, seconds, &counted, &self.classes.names);
             answer.set_missed(missed);
+            answer.thread_time = threads.as_ref().and_then(|(threads, alive)| {
+                ThreadTime::new(&memory, target, &counted, threads, *alive)
+            });
             sched_ext.iter().for_each(|reason| answer.set_void(reason));
             Ok(answer)
         };
@@ -187,6 +201,7 @@ impl WaitWatch {
         let words = [u32::from(enabled), self.process, place, slots as u32, cpus as u32, unified];
         let mut settings = words.map(u32::to_ne_bytes).concat();
         settings.extend(self.classes.limited.to_ne_bytes());
+        settings.extend(calls::kinds());
         self.programs.map("settings")?.set(&[0; 4], &settings)
     }
 }

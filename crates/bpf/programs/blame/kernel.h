@@ -48,7 +48,13 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;
 	struct css_set *cgroups;
+	unsigned int in_iowait : 1;
+	unsigned int frozen : 1;
 	_Bool throttled; /* 6.18 */
 	int softirq_disable_cnt; /* CONFIG_PREEMPT_RT */
+};
+struct pt_regs___call {
+	unsigned long orig_ax; /* x86 */
+	int syscallno; /* arm64 */
 };
 #pragma clang attribute pop

@@ -25,6 +25,26 @@ enum { BUCKETS = 40, SEGMENTS = 64, LONGEST = 8, SHOWN = 12, MASK_WORDS = 4 };
 /* A power of two: threads whose ids are equal modulo this share an entry. */
 enum { THREADS = 65536 };
 
+/* What threads that want no CPU wait for; crates/blame/src/blocked.rs has the same numbers. */
+enum blocked {
+	BLOCKED_OTHER,
+	BLOCKED_READ,
+	BLOCKED_WRITE,
+	BLOCKED_EVENTS,
+	BLOCKED_TIME,
+	BLOCKED_FUTEX,
+	BLOCKED_CHILD,
+	BLOCKED_FILE_LOCK,
+	BLOCKED_DISK,
+	BLOCKED_KERNEL,
+	BLOCKED_STOPPED,
+	BLOCKED_FROZEN,
+	KINDS = 16
+};
+
+/* System calls that are told apart. */
+enum { CALLS = 512 };
+
 /* The place of a group or thread, and the number of a known group: its slot, from 1 on if it is watched, and its class. */
 #define SLOT(place) ((place) >> 12)
 #define CLASS(place) ((place) & 0xfff)
@@ -37,6 +57,7 @@ struct settings {
 	__u32 cpus;
 	__u32 unified; /* groups are those of cgroup2 */
 	__u64 limited; /* bit mask of the slots with a quota in their path */
+	__u8 kinds[CALLS]; /* what is waited for in each system call */
 };
 
 /* What a CPU ran up to `until`. */
@@ -127,6 +148,8 @@ struct slot {
 	__u64 charged[CLASSES]; /* ns; only changed under the lock of the run queue */
 	__u64 lengths[BUCKETS]; /* waits by the logarithm of their length in ns */
 	struct wait longest[LONGEST];
+	__u64 blocked[KINDS]; /* ns of threads that wanted no CPU, and want one again */
+	__u64 births, born, deaths, died; /* threads that began and ended, and the sums of when */
 };
 
 /*
@@ -145,6 +168,9 @@ struct thread {
 	__u32 held; /* `slot.releases` + 1 when the quota held it */
 	__u64 any_idle, own_idle; /* idle times of these CPUs and of its own when its wait began on this CPU */
 	__u64 idle_elsewhere; /* of its wait on CPUs from which it was moved */
+	__u64 blocked; /* since when it has wanted no CPU; 0: it wants one */
+	__u32 kind; /* what it waits for; KINDS: it has ended */
+	__u32 unused;
 };
 
 /* For how long at least one of some CPUs has been idle. */
@@ -160,6 +186,7 @@ struct memory {
 	__u64 cache[CACHE]; /* of places */
 	struct mask masks[MASKS];
 	__u64 masks_used;
+	__u64 began; /* clock of the first event of any CPU */
 };
 struct memory memory;
 

@@ -145,6 +145,7 @@ INLINE void charge_unseen(struct settings *s, struct task_struct *p, __u32 index
 	struct cpu *c = cpu_of(cpu);
 	struct slot *slot = slot_of(s, cpu, index);
 	__u64 queued = p->sched_info.last_queued, since;
+	struct thread *t;
 
 	if (!c || !slot)
 		return;
@@ -157,6 +158,9 @@ INLINE void charge_unseen(struct settings *s, struct task_struct *p, __u32 index
 		slot->counters[DROPPED_NS] += now - since;
 		return;
 	}
+	t = find(p);
+	if (t)
+		unblock(t, slot, since);
 	slot->charged[UNSEEN] += now - since;
 	slot->counters[UNSEEN_WAITS]++;
 	c->ended = (struct ended){ .length = now - since };
@@ -231,10 +235,12 @@ INLINE void depart(struct settings *s, struct task_struct *p, __u32 place, struc
 	t->run_delay = run_delay;
 	if (t->waits)
 		leave(s, t, c, cpu, now);
+	slot = slot_of(s, cpu, index);
+	if (!slot)
+		return;
 	/* As sched_info_depart asks, which begins a wait for the kernel. */
 	if (p->__state)
-		return;
-	slot = slot_of(s, cpu, index);
-	if (slot)
+		block(s, p, t, slot, now);
+	else
 		begin(s, p, t, index, slot, c, cpu, now);
 }

@@ -20,7 +20,8 @@ fn the_kernel_takes_every_program_and_they_stay_silent_until_switched_on() {
     std::thread::sleep(Duration::from_millis(50));
     assert!(!has_events());
     // `struct settings` of `programs/blame/memory.h`: a process in slot 1 with class 7.
-    let on = [1, std::process::id(), 0x1007, 1, cpus, 0, 0, 0].map(u32::to_ne_bytes).concat();
+    let mut on = [1, std::process::id(), 0x1007, 1, cpus, 0, 0, 0].map(u32::to_ne_bytes).concat();
+    on.resize(on.len() + 512, 0);
     programs.map("settings").unwrap().set(&[0; 4], &on).unwrap();
     let begun = Instant::now();
     while !has_events() {

@@ -49,6 +49,42 @@ fn a_command_that_is_watched_leaves_a_document_and_no_group() {
     bench.assert_host_is_as_before("blame of a command");
 }
 
+/// Processes that begin and end meanwhile, each of which waits for something else most of the time.
+#[test]
+fn the_whole_time_of_threads_is_told_by_what_they_waited_for() {
+    let Some(bench) = Bench::measured("blame: thread time", &[Need::Controller("cpu")]) else {
+        return;
+    };
+    let script = "timeout 2 sh -c 'while sleep 0.05; do echo; done | cat >/dev/null' &
+        timeout 2 sh -c 'while :; do :; done' &
+        flock lock sleep 1 & sleep 0.2
+        flock lock true
+        wait";
+    let mut command = bench.program();
+    command.args(["blame", "-ojson", "--", "sh", "-c", script]);
+    let ended = bench.finish(command);
+    ended.assert_code(0);
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let time = &answer["thread_time"];
+    assert_eq!(time["reason"], Value::Null, "{time:#}");
+    assert!(time["difference_percent"].as_f64().unwrap().abs() < 1.0, "{time:#}");
+    assert_eq!(time["could_run_ns"], answer["waited_ns"]);
+    let seconds = |on: &str| {
+        let parts = time["blocked"].as_array().unwrap();
+        parts
+            .iter()
+            .find(|part| part["on"] == on)
+            .map_or(0.0, |part| part["ns"].as_f64().unwrap() * 1e-9)
+    };
+    // Of 2 s each, and of 0.8 s for the lock; where the machine is busy they wait for a CPU as well.
+    for (on, least) in
+        [("child", 1.0), ("events", 1.0), ("time", 1.0), ("read", 0.8), ("file_lock", 0.3)]
+    {
+        assert!(seconds(on) > least, "{on}: {time:#}");
+    }
+    bench.assert_host_is_as_before("thread time");
+}
+
 #[test]
 fn an_interrupted_watch_still_answers() {
     let Some(bench) = Bench::with("blame: interrupted", &[Need::Controller("cpu")]) else {
