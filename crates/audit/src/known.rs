@@ -95,7 +95,7 @@ pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
     mended_by: &["rescale_entity", "reweight_eevdf"],
     sentence: "a group whose tasks wake each other tens of thousands of times a second on two CPUs can leave the others \
                without any CPU for seconds, whatever the weights",
-    shown_by: "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu, A-KERNEL-REWEIGHT, docs/findings/wakeup-storm.md",
+    shown_by: "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu, A-KERNEL-REWEIGHT, docs/findings/wakeup-storm",
     source: "introduced by 6d71a9c61604 (6.13), reverted by 101f3498b4bd (7.1, 6.18.45); kernel/sched/fair.c: reweight_eevdf of 6.12.117, \
              rescale_entity of 7.2.13 and 7.3.4",
 };
@@ -109,7 +109,7 @@ pub(crate) static LOW_LRU_GEN: KnownOfKernel = KnownOfKernel {
     mended_by: &["apply_proportional_protection"],
     sentence: "where the multi-generational LRU is on, memory.low does not hold while the whole machine is short of memory: \
                such a group is passed over once, and then loses as much as others",
-    shown_by: "memory/low-holds-while-the-machine-is-short, A-LOW-LRU-GEN, docs/findings/memory-low-lru-gen.md",
+    shown_by: "memory/low-holds-while-the-machine-is-short, A-LOW-LRU-GEN, docs/findings/memory-low-lru-gen",
     source: "e4dde56cd208 (6.3); mm/vmscan.c: shrink_one of 6.12.117; mended by \"mm: vmscan: apply proportional reclaim pressure for memcg \
              when MGLRU is enabled\" (6.17): apply_proportional_protection of 7.2.13 and 7.3.4",
 };
@@ -131,7 +131,7 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         affected: &[((5, 12, 0), None)],
         sentence: "on a disk under BFQ one group may be taken for another's waker, and is then served in the other's turns: weights \
                    stop acting",
-        shown_by: "io/bfq-weights-hold-after-pauses, C-WAKER, docs/findings/bfq-waker.md",
+        shown_by: "io/bfq-weights-hold-after-pauses, C-WAKER, docs/findings/bfq-waker",
         source: "d4fc3640ff36 made the injection of 13a857a4c4e8 act",
         ..BY_VERSION
     },
@@ -152,7 +152,7 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         ],
         sentence: "on a disk under BFQ a group has only its weight's part of the request pool: with more requests outstanding it \
                    gets less than its share",
-        shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
+        shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap",
         source: "76f1df88bbc2 (5.17); block/bfq-iosched.c: bfq_limit_depth",
         ..BY_VERSION
     },
@@ -165,7 +165,7 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         ],
         sentence: "on a disk under BFQ a group has only its weight's part of the request pool, and all groups above their parts have one \
                    place of the whole pool, the first (before: one of each word)",
-        shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap.md",
+        shown_by: "io/bfq-weights-hold-beyond-their-part-of-its-pool, C-TAG-CAP, docs/findings/bfq-cap (6.12.117 with and without)",
         source: "76f1df88bbc2 (5.17), 42e6c6ce03fd (6.17; 6.12.43 by the changelog of Debian's 6.12.43-1; 6.15.11 and 6.16.2 not verified); \
                  lib/sbitmap.c of 6.12.117: __map_depth_with_shallow",
         ..BY_VERSION
@@ -175,9 +175,9 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         affected: &[((6, 12, 43), Some((6, 13, 0)))],
         sentence: "on a disk under BFQ a change of nr_requests leaves the limits of writes and of asynchronous requests as for the pool before; \
                    writing it twice, with another value before, sets them",
-        shown_by: "docs/findings/bfq-cap.md",
+        shown_by: "docs/findings/bfq-stale-depths (6.12.117 with and without the mend)",
         source: "42e6c6ce03fd without 7d337eef4aff (\"blk-mq: fix elevator depth_updated method\"); block/blk-mq.c of 6.12.117: \
-                 blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; read, not measured; seen up to 6.12.117",
+                 blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; seen up to 6.12.117",
         ..BY_VERSION
     },
     &KnownOfKernel {
@@ -185,7 +185,7 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         affected: &[((5, 16, 0), Some((6, 5, 0)))],
         sentence: "where the io controller is on v1, blkio.throttle.io_service_bytes and io_serviced count nothing of a group \
                    without a limit",
-        shown_by: "io/stat-counts-what-was-read, io/stat-counts-without-any-limit, docs/findings/v1-io-counters.md",
+        shown_by: "io/stat-counts-what-was-read, io/stat-counts-without-any-limit, docs/findings/v1-io-counters",
         source: "a7b36ee6ba29 (5.16), mended by ad7c3b41e86b (6.5)",
         ..BY_VERSION
     },
@@ -194,7 +194,7 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         affected: &[((6, 10, 0), None)],
         sentence: "where the io controller is on v1, blkio.throttle.io_service_bytes and io_serviced count nothing of a disk until some \
                    group has had a limit for it",
-        shown_by: "io/stat-counts-without-any-limit, docs/findings/v1-io-counters.md",
+        shown_by: "io/stat-counts-without-any-limit, docs/findings/v1-io-counters",
         source: "a3166c51702b (6.10); block/blk-throttle.h of 7.2.13: blk_should_throtl asks blk_throtl_activated before it counts",
         ..BY_VERSION
     },
@@ -205,7 +205,7 @@ pub static KNOWN: &[&KnownOfKernel] = &[
         affected: &[((6, 15, 0), Some((7, 2, 0)))],
         sentence: "where the memory controller is on v1, memory.memsw.failcnt does not count that the limit of memory and swap \
                    was met",
-        shown_by: "memory/memsw-limit-holds-and-counts, docs/findings/memsw-failcnt.md",
+        shown_by: "memory/memsw-limit-holds-and-counts, docs/findings/memsw-failcnt",
         source: "\"page_counter: track failcnt only for legacy cgroups\" (6.15); mm/memcontrol.c of 7.2.13 and 7.3.4 sets track_failcnt of memsw \
                  and tcpmem too",
         ..BY_VERSION

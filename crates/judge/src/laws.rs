@@ -40,7 +40,7 @@ impl Cap {
     }
 
     /// Whether it has a place more than its demand: one that keeps just as many can still be held back
-    /// (docs/findings/bfq-cap.md).
+    /// (docs/findings/bfq-cap).
     #[must_use]
     pub fn has_spare_place(&self) -> bool {
         self.demand + 1.0 <= self.cap

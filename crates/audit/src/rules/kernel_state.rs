@@ -30,7 +30,7 @@ pub(super) static RULES: &[Rule] = &[
         meaning: "a group whose threads wake each other tens of thousands of times a second on two CPUs can leave all others \
                   without any CPU for seconds, whatever the weights",
         remedy: "Linux 6.18.45 or 7.1; until then keep such a group on one CPU (cpuset), or give it a group for each CPU",
-        source: "introduced by 6d71a9c61604, reverted by 101f3498b4bd; fcvm#940; docs/findings/wakeup-storm.md",
+        source: "introduced by 6d71a9c61604, reverted by 101f3498b4bd; fcvm#940; docs/findings/wakeup-storm",
         find: Find::Host(reweight),
     },
 ];

@@ -17,7 +17,7 @@ pub(super) static RULES: &[Rule] = &[Rule {
     remedy: "`memory.min` for what must stay (here and above), which the kernel would rather kill for than reclaim; or `echo n > /sys/kernel/mm/lru_gen/enabled`, for the whole \
              machine",
     source: "mm/vmscan.c (shrink_one), e4dde56cd208; mended by \"mm: vmscan: apply proportional reclaim pressure for memcg when MGLRU is \
-             enabled\" (6.17); docs/findings/memory-low-lru-gen.md",
+             enabled\" (6.17); docs/findings/memory-low-lru-gen",
     find: Find::Host(low),
 }];
 

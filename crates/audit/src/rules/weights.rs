@@ -78,7 +78,7 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "divide weights that were set by size by the CPUs that each group keeps busy; or, until the next boot: echo smp > \
                  /sys/kernel/debug/sched/cgroup_mode",
         source: "kernel/sched/fair.c of 7.3 (calc_concur_shares, tg_tasks); kernel/sched/debug.c; cgroup-v2.rst, \"Weights\", still \
-                 promises the ratio of weights; docs/findings/cpu-weight-threads.md",
+                 promises the ratio of weights; docs/findings/cpu-weight-threads",
         find: Find::Host(counted_by_threads),
     },
 ];

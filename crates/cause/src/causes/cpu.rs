@@ -27,7 +27,7 @@ pub(super) const WEIGHT_MODE: CauseEntry = CauseEntry {
         "with `smp` a weight counts once, whatever the number of threads",
     )],
     remedy: "Weights divided by the CPUs that each group keeps busy; as many threads in each group; or `sysctls = { \"sched.cgroup_mode\" = \"smp\" }`.",
-    source: "kernel/sched/fair.c of 7.3: calc_concur_shares, tg_tasks; docs/findings/cpu-weight-threads.md",
+    source: "kernel/sched/fair.c of 7.3: calc_concur_shares, tg_tasks; docs/findings/cpu-weight-threads",
     ..CauseEntry::suspected(Suspect::Cpus(weight_mode))
 };
 

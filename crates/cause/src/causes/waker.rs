@@ -4,7 +4,7 @@
 //! A queue whose request was the last to complete when a drained process came back, three times in a
 //! row, is that process's waker from then on (block/bfq-iosched.c, bfq_check_waker). It takes a long
 //! think time, for which two stalls of more than `slice_idle` in the life of a process are enough
-//! (docs/findings/bfq-waker.md).
+//! (docs/findings/bfq-waker).
 //! While one of the two holds the disk and has nothing queued, the other's requests are injected,
 //! whatever its weight and however much it has had. So a partner `P` of `B` gets `d_P / d_B` times
 //! what `B` gets, by their requests outstanding, and all others keep their proportions ([`assay_judge::laws`]).
@@ -32,7 +32,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     fingerprint: "Some groups have d_P / d_B times what a heavier one has, at d requests outstanding each, and all others keep their proportions: x_P = max(own share, sum over its partners B of d_P / d_B w_B). Explains three quarters of the error with bonds of at most half of the groups.",
     confirm: "The kernel's own record. Or the elevator to `none` and back in the state: queues are new, and shares exact at once. `iosched/max_budget` written in the state changes nothing: a queue that is only injected has no turn of its own, and takes over a new budget at the end of one.",
     remedy: "Restart the reader, or switch the elevator to `none` and back and write its settings again: either ends a bond. `iosched/max_budget` below iodepth x request before the groups start makes a bond with one group harmless; so do equal iodepth and weights, and a scheduler of another kind (iocost) has none.",
-    source: "block/bfq-iosched.c: bfq_check_waker, bfq_select_queue (bfq_bfqq_budget_left), bfq_remove_request (budget and service become 0); 13a857a4c4e8 (5.3), d4fc3640ff36 (5.12), 2ec5a5c48373 (5.13); docs/findings/bfq-waker.md",
+    source: "block/bfq-iosched.c: bfq_check_waker, bfq_select_queue (bfq_bfqq_budget_left), bfq_remove_request (budget and service become 0); 13a857a4c4e8 (5.3), d4fc3640ff36 (5.12), 2ec5a5c48373 (5.13); docs/findings/bfq-waker",
     ..CauseEntry::suspected(Suspect::Bfq(suspect))
 };
 

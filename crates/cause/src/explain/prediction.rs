@@ -216,7 +216,7 @@ impl Inputs {
             times if times >= SURELY && any_free && self.error >= SURELY * self.within => {
                 Expect::Remains
             }
-            // Near the limit (docs/findings/bfq-cap.md) or the margin, or all held back alike.
+            // Near the limit (docs/findings/bfq-cap) or the margin, or all held back alike.
             _ => return None,
         };
         let Cap { demand, cap, .. } = tightest;

@@ -59,6 +59,29 @@ fn sentences_stay_short() {
     assert!(long.is_empty(), "median and 90th percentile of words:\n{}", long.join("\n"));
 }
 
+/// Words of a finding: a mail that a maintainer reads in three minutes.
+const FINDING: usize = 400;
+
+/// Each finding is a mail, and a script that shows it without Assay.
+#[test]
+fn findings_are_short_and_have_a_reproducer() {
+    let findings = root().join("docs/findings");
+    for (name, text) in pages() {
+        let path = root().join(&name);
+        if !path.starts_with(&findings) || path.file_name().is_none_or(|name| name != "README.md") {
+            continue;
+        }
+        let count: usize = lines(&text).map(|line| words(&line).count()).sum();
+        assert!(count <= FINDING, "{name}: {count} words, at most {FINDING}");
+        let folder = path.parent().unwrap();
+        assert!(
+            text.contains("](reproducer.sh)") && folder.join("reproducer.sh").is_file(),
+            "{name} has no reproducer.sh"
+        );
+        assert!(folder.join("numbers.txt").is_file(), "{name} has no numbers.txt");
+    }
+}
+
 #[test]
 fn what_a_reader_reads_is_counted() {
     let text = "# A page\n\nRead [the manual](a/b.md), or *not*. One\nmore:\n\n- an item - short\n- two\n\n\

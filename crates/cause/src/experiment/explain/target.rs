@@ -73,7 +73,7 @@ impl Target {
 
     /// Whether BFQ lets each group hold of a pool of this size what it keeps outstanding, divided by this: one request for each
     /// thread at least. With a place to spare, since a group that keeps just its cap is over it while a request that it has
-    /// back is not freed yet, and may then wait for a minute (docs/findings/bfq-cap.md), and a fifth of the pool.
+    /// back is not freed yet, and may then wait for a minute (docs/findings/bfq-cap), and a fifth of the pool.
     pub(crate) fn has_room(&self, pool: u32, by: u32) -> bool {
         let pool = f64::from(pool);
         self.caps(pool).iter().zip(self.caps(SPARE * pool)).all(|(cap, less)| {

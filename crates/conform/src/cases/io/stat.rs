@@ -71,7 +71,7 @@ fn read(fixture: &mut Fixture, may_limit: bool) -> Result<(Read, Read), Error> {
     fixture.make_each(&["a", "b"])?;
     if may_limit && !fixture.is_v2() {
         // v1 counts on a disk only once some group has had a limit there (Linux 6.10 and later), and on 5.16 to 6.4 only what
-        // such a group itself reads (docs/findings/v1-io-counters.md).
+        // such a group itself reads (docs/findings/v1-io-counters).
         let line = format!("{} {}", disk.numbers, 1_u64 << 60);
         fixture.write("", "blkio.throttle.read_bps_device", &line)?;
     }

@@ -163,7 +163,7 @@ fn deep(fixture: &mut Fixture, requests: &'static str) -> Result<Outcome, Stop> 
 }
 
 /// A reader that was held up a few times may be taken for another's waker, whose requests are then served in that one's
-/// turns (docs/findings/bfq-waker.md). The first is stopped 20 times, for 60 ms of every 200: longer than `slice_idle`,
+/// turns (docs/findings/bfq-waker). The first is stopped 20 times, for 60 ms of every 200: longer than `slice_idle`,
 /// for which BFQ would wait for it.
 fn after_pauses(fixture: &mut Fixture, weights: &[u64]) -> Result<Outcome, Stop> {
     let mut probes = bfq(fixture, FAIR, weights, SMALL)?;

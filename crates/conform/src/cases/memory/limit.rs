@@ -215,7 +215,7 @@ fn judge_together(killed: bool, kills: u64, counted: u64) -> Outcome {
         "the limit does not hold"
     } else if counted == 0 {
         // `track_failcnt` of mm/page_counter.c, which mem_cgroup_css_alloc() sets for the counter of
-        // memory and not for that of memory and swap (docs/findings/memsw-failcnt.md).
+        // memory and not for that of memory and swap (docs/findings/memsw-failcnt).
         "the limit was met and memory.memsw.failcnt does not count it: since Linux 6.15 the kernel counts \
          refusals of memory.limit_in_bytes alone"
     } else {

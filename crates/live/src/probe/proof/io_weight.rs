@@ -13,7 +13,7 @@ use crate::probe::Verdict;
 use crate::probe::beside::{Beside, COPY, TWIN};
 
 /// So that a group beside them with the usual weight of 100 loses less than a third of the disk, and BFQ leaves each more than
-/// one of few requests: it has its weight's part of them (docs/findings/bfq-cap.md).
+/// one of few requests: it has its weight's part of them (docs/findings/bfq-cap).
 const LOW: u64 = 10;
 
 /// The scheduler that divides by weight.
@@ -179,7 +179,7 @@ fn unless_waited(proof: Proof, waited: f64) -> Proof {
 /// The disks with queues of their own from or to which the group has moved bytes, with their schedulers, those with most bytes first. What
 /// is read through a loop disk counts for the disk below it, too.
 fn used(root: &Root, group: &Path, is_v2: bool) -> Vec<(String, String)> {
-    // Without limits of I/O v1 counts what bfq serves, and nothing else (docs/findings/v1-io-counters.md).
+    // Without limits of I/O v1 counts what bfq serves, and nothing else (docs/findings/v1-io-counters).
     let files: &[&str] = match is_v2 {
         true => &["io.stat"],
         false => &["blkio.bfq.io_service_bytes", "blkio.throttle.io_service_bytes"],

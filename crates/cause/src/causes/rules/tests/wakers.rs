@@ -80,7 +80,7 @@ fn a_debt_that_was_repaid_proves_nothing() {
     assert_eq!(state(&repaid), Some(Contributes), "{:?}", repaid.finding("C-WAKER"));
 }
 
-/// Recorded (docs/findings/bfq-waker.md, S): the partner got nothing for 12 s, in debt for what it had got before, and
+/// Recorded (docs/findings/bfq-waker, S): the partner got nothing for 12 s, in debt for what it had got before, and
 /// the others divided its part by weight.
 #[test]
 fn groups_that_gain_by_a_partners_debt_do_not_exclude_the_bond() {
