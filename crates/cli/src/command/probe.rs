@@ -23,7 +23,7 @@ use crate::shared_arguments::{FormatArguments, TargetArguments};
 #[command(after_help = "\
 Each limit is tried on a group of ours beside the one that has it, with the same setting scaled down, and on a twin \
 without. Nothing enters the group, and none of its processes is touched; it shares the CPUs, disks and limits above it \
-with probes of at most 4 s each. Needs root. Exit code 1: a limit is not enforced.")]
+with probes of some seconds each. Needs root. Exit code 1: a limit is not enforced.")]
 pub(crate) struct ProbeArguments {
     #[command(flatten)]
     target: TargetArguments,

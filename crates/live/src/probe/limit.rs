@@ -124,7 +124,8 @@ impl Limit {
             Self::HugePages => Cost { memory_mib: 8, ..none },
             Self::PidsMax => Cost { tasks: 26, ..none },
             Self::CpuMax => Cost { seconds: 3.0, cpu_seconds: 1.2, ..none },
-            Self::CpuWeight => Cost { seconds: 4.0, cpu_seconds: 4.0, tasks: 4, ..none },
+            // Twice as long if others leave little.
+            Self::CpuWeight => Cost { seconds: 7.0, cpu_seconds: 7.0, tasks: 4, ..none },
             Self::CpusetCpus => none,
             // On v2 up to four caps.
             Self::IoMax => Cost { seconds: 13.0, io_mib: Some(64), ..none },

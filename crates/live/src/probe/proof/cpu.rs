@@ -6,6 +6,7 @@ use assay_conform::{Interval, Running, Window};
 use assay_sys::kernel::{Error, affinity};
 
 use super::{Proof, weight};
+use crate::probe::Verdict;
 use crate::probe::beside::{Beside, COPY, TWIN};
 use crate::probe::limit::{cpus_file, cpus_of};
 
@@ -75,16 +76,34 @@ pub(super) fn weight(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> 
     let cpu = cpu_of(beside, group)?;
     let start = |group| beside.start(group, &format!("spin cpu={cpu}"));
     let probes = [start(COPY)?, start(TWIN)?];
-    let mut shares = Vec::new();
-    for twin in [6, 2] {
-        set_weight(beside, COPY, 2)?;
-        set_weight(beside, TWIN, twin)?;
-        beside.pause(0.1)?;
-        shares.push(beside.windows(6, 0.25, || probes.iter().map(Running::cpu_ns).collect())?);
-    }
     let ops = beside.root.read_trimmed("/sys/kernel/sched_ext/root/ops").ok();
     let scheduler = ops.map_or_else(String::new, |ops| format!(", where {ops} schedules"));
-    Ok(judge_weight(&shares[0], &shares[1], &scheduler))
+    until_shown(
+        |at| {
+            set_weight(beside, COPY, 2)?;
+            set_weight(beside, TWIN, [6, 2][at])?;
+            beside.pause(0.1)?;
+            beside.windows(6, 0.25, || probes.iter().map(Running::cpu_ns).collect())
+        },
+        &scheduler,
+    )
+}
+
+/// Reads windows with different weights and with equal ones. If the shares of so few vary too much, twice as many nearly halve their
+/// interval.
+fn until_shown(
+    mut read: impl FnMut(usize) -> Result<Vec<Window>, Error>,
+    scheduler: &str,
+) -> Result<Proof, Error> {
+    let mut windows = [Vec::new(), Vec::new()];
+    let mut tried = || {
+        for (at, all) in windows.iter_mut().enumerate() {
+            all.extend(read(at)?);
+        }
+        Ok(judge_weight(&windows[0], &windows[1], scheduler))
+    };
+    let proof = tried()?;
+    if proof.verdict == Verdict::NotProvable { tried() } else { Ok(proof) }
 }
 
 /// A CPU on which copy and twin may run.
@@ -117,7 +136,6 @@ fn judge_weight(divided: &[Window], equal: &[Window], scheduler: &str) -> Proof 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::Verdict;
 
     fn windows(cpus: &[f64]) -> Vec<Window> {
         vec![Window { seconds: 1.0, grew: cpus.iter().map(|cpus| cpus * 1e9).collect() }; 6]
@@ -132,6 +150,24 @@ mod tests {
         assert_eq!(judge(0.9, 0.9, 0), Verdict::NotEnforced);
         assert_eq!(judge(0.1, 0.1, 0), Verdict::NotProvable);
         assert_eq!(judge(0.2, 0.9, 0), Verdict::NotProvable, "capped by something else");
+    }
+
+    #[test]
+    fn shares_that_vary_are_read_again() {
+        let noise = [0.22, 0.28, 0.28, 0.22, 0.28, 0.22];
+        let of = |copy: [f64; 6]| {
+            let mut rounds = 0;
+            let read = |at| {
+                rounds += 1;
+                let equal = |copy: f64| copy + 0.25 * at as f64;
+                let shares = copy.map(|copy| [equal(copy), 1.0 - equal(copy)]);
+                Ok(shares.iter().flat_map(|cpus| windows(cpus)[..1].to_vec()).collect())
+            };
+            (until_shown(read, "").unwrap().verdict, rounds)
+        };
+        assert_eq!(of([0.25; 6]), (Verdict::Enforced, 2));
+        assert_eq!(of(noise), (Verdict::Enforced, 4));
+        assert_eq!(of([0.5; 6]).1, 4, "nothing is shown, since equal weights are not");
     }
 
     #[test]
