@@ -122,7 +122,18 @@ impl Beside<'_> {
 
     /// Starts a probe in the copy or the twin: the first that the kernel kills if memory runs out anywhere.
     pub(crate) fn start(&self, group: usize, words: &str) -> Result<Running, Error> {
-        let membership = Membership::open(self.root, &self.groups[group..=group])?;
+        self.start_in(&self.groups[group..=group], words)
+    }
+
+    /// The same of a probe that opens its disk before it enters: rules for devices above the group may forbid that inside.
+    pub(crate) fn start_opened(&self, group: usize, words: &str) -> Result<Running, Error> {
+        let probe = self.start_in(&[], words)?;
+        self.write(group, "cgroup.procs", &probe.pid().to_string())?;
+        Ok(probe)
+    }
+
+    fn start_in(&self, groups: &[PathBuf], words: &str) -> Result<Running, Error> {
+        let membership = Membership::open(self.root, groups)?;
         let mut words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         words.push(format!("patience={}", self.patience));
         words.push("oom_score_adj=1000".to_owned());

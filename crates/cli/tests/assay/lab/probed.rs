@@ -9,12 +9,14 @@ use super::guest::on_v2;
 pub(super) const PROBED: &str = r#"
 if [ -x /lib/systemd/systemd ]; then
     groups=/sys/fs/cgroup
-    probe() { nsenter --target "$(pgrep -o -x systemd)" --pid --mount "$assay" probe -o json --unit "$@"; }
+    there() { nsenter --target "$(pgrep -o -x systemd)" --pid --mount "$@"; }
+    probe() { there "$assay" probe -o json --unit "$@"; }
     echo "+io +hugetlb" >$groups/cgroup.subtree_control; echo "+io +hugetlb" >$groups/db.slice/cgroup.subtree_control
     echo 4 >/proc/sys/vm/nr_hugepages
     echo 4M >$groups/db.slice/cache.service/hugetlb.2MB.max
     echo "$(cat "/sys/block/${ASSAY_LAB_DISK_3##*/}/dev") riops=500" >$groups/db.slice/cache.service/io.max
     echo 8M >$groups/db.slice/cache.service/memory.swap.max
+    there systemctl set-property --runtime db.slice DevicePolicy=closed
     part probe-memory probe cache.service --only memory,hugetlb,pids,io
     part probe-cpu probe batch.service --only cpu
     echo max >$groups/web.slice/batch.service/cpu.max
@@ -46,7 +48,7 @@ fn limits_of_units_act_on_v2_and_what_somebody_else_took_away_is_named() {
     };
     let memory = document("probe-memory", 0);
     let mut of_memory = verdicts(&memory);
-    // With fast swap a group above memory.high is hardly slower, and beside another guest swap is too slow for a twin.
+    // That slice lets nobody open a disk. With fast swap a group above memory.high is hardly slower, and beside another guest swap is too slow for a twin.
     for file in ["memory.swap.max", "memory.high"] {
         let at = of_memory.iter().position(|one| one.starts_with(file)).unwrap();
         assert_ne!(of_memory.remove(at), format!("{file} not-enforced"), "{memory:#}");

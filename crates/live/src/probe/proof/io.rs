@@ -200,7 +200,7 @@ fn try_cap(beside: &Beside<'_>, file: &str, cap: &Cap, target: &Opened) -> Resul
         u8::from(cap.kind.is_of_writes())
     );
     let (rate, unit) = (cap.kind.cap(), if cap.kind.is_of_bytes() { block } else { 1 });
-    let free = rate_of(&mut beside.start(TWIN, &words)?, beside, unit, 2)?;
+    let free = rate_of(&mut beside.start_opened(TWIN, &words)?, beside, unit, 2)?;
     match beside.is_v2() {
         true => {
             let all = Kind::ALL.map(|kind| match kind == cap.kind {
@@ -211,7 +211,7 @@ fn try_cap(beside: &Beside<'_>, file: &str, cap: &Cap, target: &Opened) -> Resul
         }
         false => beside.write(COPY, file, &format!("{} {rate:.0}", cap.device))?,
     }
-    let capped = rate_of(&mut beside.start(COPY, &words)?, beside, unit, 4)?;
+    let capped = rate_of(&mut beside.start_opened(COPY, &words)?, beside, unit, 4)?;
     Ok(judge(&cap.device, cap.kind, &capped, &free))
 }
 

@@ -135,7 +135,7 @@ pub(super) fn prove(beside: &Beside<'_>, divided: Option<&Divided>) -> Result<Pr
     let sectors = beside.root.read_trimmed(Path::new("/sys/dev/block").join(disk).join("size"))?;
     let size = sectors.parse::<u64>().unwrap_or(0).saturating_mul(512).min(1 << 30);
     let words = format!("io file={} size={size} block=262144", node.display());
-    let mut probes = [beside.start(COPY, &words)?, beside.start(TWIN, &words)?];
+    let mut probes = [beside.start_opened(COPY, &words)?, beside.start_opened(TWIN, &words)?];
     probes.iter_mut().try_for_each(|probe| probe.ask("go").map(drop))?;
     let mut phase = |twin: u64| -> Result<Vec<Window>, Error> {
         beside.write(COPY, file, &LOW.to_string())?;
