@@ -75,8 +75,14 @@ impl Workshop<'_> {
 }
 
 impl Beside<'_> {
-    /// A new v1 cpuset accepts no process until both files are set (Documentation/admin-guide/cgroup-v1/cpusets.rst).
+    /// A new v1 cpuset accepts no process until both files are set (Documentation/admin-guide/cgroup-v1/cpusets.rst), and a new group
+    /// beside a threaded one none until it is threaded.
     fn accept_processes(&self, parent: &Path) -> Result<(), Error> {
+        if self.read(COPY, "cgroup.type").is_ok_and(|kind| kind == "domain invalid") {
+            return [COPY, TWIN]
+                .iter()
+                .try_for_each(|at| self.write(*at, "cgroup.type", "threaded"));
+        }
         if self.is_v2() || !self.root.exists(parent.join("cpuset.mems")) {
             return Ok(());
         }

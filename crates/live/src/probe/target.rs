@@ -176,7 +176,9 @@ pub(crate) fn mount_of(layout: &CgroupLayout, controller: &str) -> Result<(PathB
 fn processes_below(root: &Root, group: PathBuf) -> Vec<u32> {
     let (mut open, mut ids) = (vec![group], Vec::new());
     while let Some(group) = open.pop() {
-        let text = root.read(group.join("cgroup.procs")).unwrap_or_default();
+        // A threaded group does not say its processes (EOPNOTSUPP), but its threads.
+        let [processes, threads] = ["cgroup.procs", "cgroup.threads"].map(|file| group.join(file));
+        let text = root.read(processes).or_else(|_| root.read(threads)).unwrap_or_default();
         ids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
         open.extend(
             root.directories(&group).unwrap_or_default().into_iter().map(|name| group.join(name)),

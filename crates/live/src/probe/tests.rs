@@ -112,6 +112,15 @@ fn a_limit_further_up_counts_where_the_group_itself_has_no_such_file() {
     assert_eq!(document.answers[0].value.as_deref(), Some("1000"));
 }
 
+#[test]
+fn a_threaded_group_which_lists_no_processes_has_its_threads() {
+    let (folder, root) = tree(&[("/a", "7\n", &[("cgroup.threads", "7\n8\n")])]);
+    // To read it is an error there.
+    fs::remove_file(folder.path().join("cg/a/cgroup.procs")).unwrap();
+    let target = Target::of_group(&root, &hosts::host(true).cgroup, "it", "/a").unwrap();
+    assert_eq!(target.processes, 2);
+}
+
 const UNIT: &str = "/system.slice/cache.service";
 
 #[test]

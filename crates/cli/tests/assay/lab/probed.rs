@@ -19,6 +19,10 @@ if [ -x /lib/systemd/systemd ]; then
     there systemctl set-property --runtime db.slice DevicePolicy=closed
     part probe-memory probe cache.service --only memory,hugetlb,pids,io
     part probe-cpu probe batch.service --only cpu
+    mkdir $groups/threads $groups/threads/in; echo "+cpu +pids" >$groups/threads/cgroup.subtree_control
+    echo threaded >$groups/threads/in/cgroup.type; echo 50 >$groups/threads/in/pids.max
+    sleep 600 & echo $! >$groups/threads/cgroup.procs; echo $! >$groups/threads/in/cgroup.procs
+    part probe-threaded "$assay" probe -o json --group /threads/in --only pids
     echo max >$groups/web.slice/batch.service/cpu.max
     part probe-taken probe batch.service --only cpu
     echo 48M >$groups/db.slice/memory.max; echo -pids >$groups/db.slice/cgroup.subtree_control
@@ -60,6 +64,9 @@ fn limits_of_units_act_on_v2_and_what_somebody_else_took_away_is_named() {
     // Beside another guest a twin may have no more CPU time than the quota.
     let cpu = document("probe-cpu", 0);
     assert_eq!(verdicts(&cpu).len(), 1, "{cpu:#}");
+
+    let threaded = document("probe-threaded", 0);
+    assert_eq!(verdicts(&threaded), ["pids.max enforced"], "{threaded:#}");
 
     let taken = &document("probe-taken", 1)["answers"][0];
     assert_eq!(
