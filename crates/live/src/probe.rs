@@ -2,7 +2,8 @@
 //!
 //! Each limit is tried on a *copy*: a group of ours beside the one that has the limit, below the same parent, with the same
 //! setting scaled down to what a probe of a second may use. Beside it a *twin* without the setting must behave otherwise.
-//! Nothing enters the group itself, none of its processes is signalled or moved, and every group of ours is in the ledger.
+//! Nothing enters the group itself, unless somebody asks for that. None of its processes is signalled or moved, and every group of ours is
+//! in the ledger.
 
 mod asked;
 mod beside;
@@ -21,7 +22,7 @@ use serde::Serialize;
 pub use asked::Wishes;
 pub use beside::Allowed;
 pub use limit::{Cost, Limit};
-pub use page::{junit, page, plan};
+pub use page::{INSIDE, junit, page, plan};
 pub use run::{Finished, Request, run};
 pub use target::Target;
 

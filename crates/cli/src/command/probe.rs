@@ -22,8 +22,8 @@ use crate::shared_arguments::{FormatArguments, TargetArguments};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each limit is tried on a group of ours beside the one that has it, with the same setting scaled down, and on a twin \
-without. Nothing enters the group, and none of its processes is touched; it shares the CPUs, disks and limits above it \
-with probes of some seconds each. Needs root. Exit code 1: a limit is not enforced.")]
+without. Without --inside nothing enters the group. None of its processes is touched; it shares the CPUs, disks and \
+limits above it with probes of some seconds each. Needs root. Exit code 1: a limit is not enforced.")]
 pub(crate) struct ProbeArguments {
     #[command(flatten)]
     target: TargetArguments,
@@ -46,6 +46,14 @@ pub(crate) struct ProbeArguments {
     /// Let a proof of a cap write 64 MiB into a file without a name in this directory, which lies on the capped disk
     #[arg(long, value_name = "DIRECTORY")]
     write_in: Option<PathBuf>,
+    /// Try a quota of CPU time, CPUs and devices in the group itself, with a process of ours
+    ///
+    /// For 2 s that takes what the group leaves of its quota, up to 4 CPUs, so that its own processes are throttled. Needs --yes.
+    #[arg(long)]
+    inside: bool,
+    /// Agree to what --inside costs the group
+    #[arg(long, requires = "inside")]
+    yes: bool,
     /// Say what the probes may use, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -83,6 +91,10 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
         )
     })?;
     let limits = limits(&arguments.only)?;
+    if arguments.inside && !arguments.yes && !arguments.dry_run {
+        let cost = assay_live::probe::INSIDE;
+        return Err(Error::usage(format!("--inside without --yes: {cost}\n  hint: --yes")));
+    }
     let context = this_host();
     let facts = gather(&context.root).map_err(Error::host)?;
     let group = group_of(&context.root, &target)?;
@@ -91,7 +103,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
         .map_err(|why| Error::usage(format!("{why}\n  hint: assay top")))?;
     if arguments.dry_run {
         let is_v2 = facts.cgroup.is_on_v2("cpu");
-        show(&assay_live::probe::plan(&target, &limits, is_v2));
+        show(&assay_live::probe::plan(&target, &limits, is_v2, arguments.inside));
         return Ok(Code::Kept);
     }
     if let Some(why) = facts.root.reason() {
@@ -107,12 +119,13 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Code, Error> {
         allowed: Allowed {
             saturate_disks: arguments.saturate_disks,
             write_in: arguments.write_in.clone(),
+            inside: arguments.inside,
         },
         ..Request::new(&context.root, facts, target, limits, (context.state_dir, program))
     };
     signal::note_interruptions();
     let finished = assay_live::probe::run(&request, &context.root, &mut |file| {
-        output::message(&format!("assay: trying {file} on a copy"));
+        output::message(&format!("assay: trying {file}"));
     })
     .map_err(Error::host)?;
     if let Some(file) = junit {

@@ -5,6 +5,7 @@ mod drawn;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use assay_host::facts::Hierarchy;
 use assay_host::gather;
@@ -13,6 +14,7 @@ use assay_test_support::{Need, TestLoop, skip};
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::running::Running;
 use crate::silent::Frozen;
 
 const CONTROLLERS: [&str; 5] = ["cpu", "memory", "pids", "cpuset", "io"];
@@ -100,6 +102,8 @@ impl Drop for Limited {
 
 const MEMORY: [&str; 2] = ["memory.limit_in_bytes", "memory.max"];
 const PIDS: [&str; 2] = ["pids.max", "pids.max"];
+const QUOTA: [&str; 2] = ["cpu.cfs_quota_us", "cpu.max"];
+const CPUS: [&str; 2] = ["cpuset.cpus", "cpuset.cpus"];
 
 fn probe(bench: &Bench, group: &str, more: &[&str], code: i32) -> Value {
     let mut command = bench.program();
@@ -124,13 +128,13 @@ fn limits_act_on_a_copy_and_not_on_its_twin() {
     let limited = Limited::new("limits");
     limited.set("in", MEMORY, "104857600");
     limited.set("in", PIDS, "50");
-    limited.set("in", ["cpuset.cpus", "cpuset.cpus"], "0");
+    limited.set("in", CPUS, "0");
     limited.set("in", ["cpu.shares", "cpu.weight"], "300");
     let plan = bench.assay(["probe", "--group", &limited.inner(), "--dry-run"]);
     plan.assert_code(0);
     assert!(plan.stdout.contains("memory MiB"), "{}", plan.stdout);
     let document = probe(&bench, &limited.inner(), &[], 0);
-    for files in [MEMORY, PIDS, ["cpuset.cpus", "cpuset.cpus"]] {
+    for files in [MEMORY, PIDS, CPUS] {
         let answer = answer(&document, files);
         assert_eq!(answer["verdict"], "enforced", "{answer:#}");
         assert_eq!(
@@ -165,7 +169,7 @@ fn a_quota_throttles_a_copy() {
         limited.set("in", ["cpu.cfs_quota_us", ""], "150000");
     }
     let document = probe(&bench, &limited.inner(), &["--only", "cpu"], 0);
-    let quota = answer(&document, ["cpu.cfs_quota_us", "cpu.max"]);
+    let quota = answer(&document, QUOTA);
     assert_ne!(quota["verdict"], "not-enforced", "{quota:#}");
     assert!(quota["met"].as_str().unwrap().ends_with("periods throttled"), "{quota:#}");
 }
@@ -354,6 +358,54 @@ fn a_device_that_the_group_may_not_use_is_refused_to_its_copy() {
     assert_eq!(rules["verdict"], "enforced", "{rules:#}");
     let seen = rules["measured"][0].as_str().unwrap();
     assert!(seen.contains("/dev/urandom") && !seen.contains("/dev/zero"), "{seen}");
+}
+
+#[test]
+fn with_inside_the_group_itself_is_tried_by_a_process_that_ends_with_assay() {
+    let Some(bench) = Bench::with("probe: inside", &CONTROLLERS.map(Need::Controller)) else {
+        return;
+    };
+    let limited = Limited::new("inside");
+    let quota = if limited.is_v2 { "30000 100000" } else { "30000" };
+    limited.set("in", QUOTA, quota);
+    limited.set("in", CPUS, "0");
+    let mut only = "cpu,cpuset".to_owned();
+    if !limited.is_v2 {
+        limited.set("in", ["devices.deny", ""], "a");
+        only += ",devices";
+    }
+    let inside = ["--only", &only, "--inside"];
+    let group = limited.inner();
+    let refused = bench.assay(["probe", "--group", &group].iter().chain(&inside));
+    refused.assert_code(2);
+    assert!(refused.stderr.contains("its own processes are throttled"), "{}", refused.stderr);
+    let more = [&inside[..], &["--yes"]].concat();
+    let document = probe(&bench, &group, &more, 0);
+    let quota = answer(&document, QUOTA);
+    assert_ne!(quota["verdict"], "not-enforced", "{quota:#}");
+    assert!(quota["measured"].to_string().contains("a probe outside of the group"), "{quota:#}");
+    let cpus = answer(&document, CPUS);
+    assert_eq!(cpus["verdict"], "enforced", "{cpus:#}");
+    assert!(cpus["measured"][0].as_str().unwrap().starts_with("a probe in the group: CPU "));
+    if !limited.is_v2 {
+        let devices = answer(&document, ["devices.list", ""]);
+        assert_eq!(devices["verdict"], "enforced", "{devices:#}");
+    }
+
+    let processes = || {
+        let read = |top: &PathBuf| fs::read_to_string(top.join("in/cgroup.procs")).unwrap();
+        let most = limited.tops.iter().map(|top| read(top).lines().count()).max();
+        most.unwrap()
+    };
+    let mut command = bench.program();
+    command.args(["probe", "--group", &group, "-n", "100"]).args(&more);
+    let mut assay = Running::start(command, bench.folder(), bench.out());
+    assay.wait_until("a probe in the group", |_| processes() == 2);
+    assay.kill();
+    // It dies with the program, and this test with its limit of time.
+    while processes() > 1 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

@@ -29,9 +29,11 @@ pub struct Allowed {
     pub saturate_disks: bool,
     /// Write a file here, which has no name.
     pub write_in: Option<PathBuf>,
+    /// Put a process into the group itself.
+    pub inside: bool,
 }
 
-/// A group with the setting that is tried.
+/// A group with the setting that is tried: a copy, or the group itself.
 pub(crate) const COPY: usize = 0;
 /// A group without it.
 pub(crate) const TWIN: usize = 1;
@@ -39,11 +41,11 @@ pub(crate) const TWIN: usize = 1;
 /// A proof that lasts longer than this has its processes killed. Four caps of a disk take 13 s.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// The two groups of a proof. They are removed when it is over.
+/// The two groups of a proof, which are removed when it is over; or the group itself, whose twin is a process elsewhere.
 #[derive(Debug)]
 pub(crate) struct Beside<'w> {
     pub(crate) root: &'w Root,
-    pub(crate) groups: [PathBuf; 2],
+    pub(crate) groups: Vec<PathBuf>,
     pub(crate) program: &'w Path,
     pub(crate) patience: f64,
     pub(crate) may: &'w Allowed,
@@ -62,19 +64,53 @@ impl Workshop<'_> {
             ["copy", "twin"].map(|name| parent.join(format!("assay-probe-{}-{name}", self.id)));
         let mark = self.ledger.mark();
         let result = self.ledger.make_groups(self.root, &groups).and_then(|()| {
-            let Self { root, program, patience, may, .. } = *self;
-            let beside = Beside { root, groups, program, patience, may };
+            let beside = self.of(groups.to_vec());
             beside.accept_processes(parent)?;
-            let limit = LIMIT.mul_f64(self.patience);
-            let watchdog = Watchdog::start(self.root, &beside.groups, limit)?;
-            let result = body(&beside);
-            if watchdog.stop() { Ok(None) } else { result.map(Some) }
+            beside.bounded(&beside.groups, body)
         });
         (result, self.ledger.restore_to(self.root, mark))
+    }
+
+    /// Lets `body` try `group` itself. Nothing but probes enters it, and they end with this process.
+    pub(crate) fn inside<T>(
+        &self,
+        group: &Path,
+        body: impl FnOnce(&Beside<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        self.of(vec![group.to_owned()]).bounded(&[], body)
+    }
+
+    fn of(&self, groups: Vec<PathBuf>) -> Beside<'_> {
+        let Self { root, program, patience, may, .. } = *self;
+        Beside { root, groups, program, patience, may }
     }
 }
 
 impl Beside<'_> {
+    /// Kills what is in groups of ours, and all probes, if `body` takes too long.
+    fn bounded<T>(
+        &self,
+        ours: &[PathBuf],
+        body: impl FnOnce(&Self) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let watchdog = Watchdog::start(self.root, ours, LIMIT.mul_f64(self.patience))?;
+        let result = body(self);
+        if watchdog.stop() { Ok(None) } else { result.map(Some) }
+    }
+
+    /// Whether the group itself is tried.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.groups.len() == 1
+    }
+
+    /// Who is tried, in words, and a twin without something.
+    pub(crate) fn names(&self, without: &str) -> [String; 2] {
+        match self.is_inside() {
+            true => ["a probe in the group".to_owned(), "one outside of it".to_owned()],
+            false => ["copy".to_owned(), format!("twin without {without}")],
+        }
+    }
+
     /// A new v1 cpuset accepts no process until both files are set (Documentation/admin-guide/cgroup-v1/cpusets.rst), and a new group
     /// beside a threaded one none until it is threaded.
     fn accept_processes(&self, parent: &Path) -> Result<(), Error> {
@@ -128,7 +164,8 @@ impl Beside<'_> {
 
     /// Starts a probe in the copy or the twin: the first that the kernel kills if memory runs out anywhere.
     pub(crate) fn start(&self, group: usize, words: &str) -> Result<Running, Error> {
-        self.start_in(&self.groups[group..=group], words)
+        let of = self.groups.get(group).map(std::slice::from_ref).unwrap_or_default();
+        self.start_in(of, words)
     }
 
     /// The same of a probe that opens its disk before it enters: rules for devices above the group may forbid that inside.

@@ -54,6 +54,10 @@ pub(crate) fn room_beside(
     };
     let mut least: Option<(PathBuf, f64)> = None;
     for above in upwards(mount, group).skip(1) {
+        // A group of v2 whose parent does not enable the controller has no limit of its own.
+        if limit.file(is_v2).is_none_or(|file| !root.exists(above.join(file))) {
+            continue;
+        }
         let Some(amount) = limit.amount(root, above, is_v2)? else { continue };
         let used: f64 = root.read_trimmed(above.join(used))?.parse().unwrap_or(amount);
         let room = amount - used;

@@ -88,9 +88,13 @@ fn not_shown(document: &Document) -> Vec<String> {
     lines
 }
 
+/// What `--inside` costs.
+pub const INSIDE: &str = "For cpu.max, cpuset.cpus and devices a process of ours with up to 8 threads enters the group for 2 s each. It takes \
+     what the group leaves of its quota, up to 4 CPUs, so that its own processes are throttled.";
+
 /// What proofs of these limits may cost, for `--dry-run`.
 #[must_use]
-pub fn plan(target: &Target, limits: &[Limit], is_v2: bool) -> Page {
+pub fn plan(target: &Target, limits: &[Limit], is_v2: bool, is_inside: bool) -> Page {
     let known: Vec<Limit> =
         limits.iter().copied().filter(|limit| limit.file(is_v2).is_some()).collect();
     let mut page = Page {
@@ -102,6 +106,9 @@ pub fn plan(target: &Target, limits: &[Limit], is_v2: bool) -> Page {
          A limit that is not set is not probed.",
         target.group
     ));
+    if is_inside {
+        page.head.text(INSIDE);
+    }
     page.sections.push(Section::new("costs", "Costs", |parts| {
         parts.table(
             Rows::new(&known)

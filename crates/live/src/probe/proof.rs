@@ -8,6 +8,7 @@ pub(crate) mod io;
 pub(crate) mod io_weight;
 mod memory;
 mod pids;
+mod quota_inside;
 mod weight;
 
 use std::path::Path;
@@ -98,6 +99,7 @@ pub(crate) fn prove(
         Limit::SwapMax => memory::swap(beside, amount),
         Limit::HugePages => huge_pages::max(beside, amount),
         Limit::PidsMax => pids::max(beside, amount),
+        Limit::CpuMax if beside.is_inside() => quota_inside::prove(beside, group, amount),
         Limit::CpuMax => cpu::max(beside, amount),
         Limit::CpuWeight => cpu::weight(beside, group),
         Limit::CpusetCpus => cpuset::cpus(beside, group),
@@ -105,6 +107,12 @@ pub(crate) fn prove(
         Limit::IoWeight => io_weight::prove(beside, divided),
         Limit::Devices => devices::rules(beside, group),
     }
+}
+
+/// Whether a probe in the group itself may show more than a copy. It would have to take all memory or tasks that are left to the group
+/// before it met those limits.
+pub(crate) const fn is_tried_inside(limit: Limit) -> bool {
+    matches!(limit, Limit::CpuMax | Limit::CpusetCpus | Limit::Devices)
 }
 
 /// Memory that a proof may need beside the group, with a margin for what the group asks for meanwhile.

@@ -9,11 +9,11 @@ use assay_sys::kernel::{Error, Root, signal};
 use jiff::Timestamp;
 
 use crate::probe::asked::{WishOf, Wishes};
-use crate::probe::beside::{Allowed, Workshop, keyed};
+use crate::probe::beside::{Allowed, Beside, Workshop, keyed};
 use crate::probe::claim::{Claim, claim};
 use crate::probe::levels::room_beside;
 use crate::probe::limit::Limit;
-use crate::probe::proof::{MEMORY, Proof, TASKS, prove};
+use crate::probe::proof::{MEMORY, Proof, TASKS, is_tried_inside, prove};
 use crate::probe::target::{Place, Target};
 use crate::probe::{Answer, Document, SCHEMA, Verdict};
 
@@ -251,7 +251,8 @@ impl Probing<'_> {
     }
 
     fn proof(&mut self, limit: Limit, place: &Place, claim: &Claim, is_first: bool) -> Proof {
-        match self.lacks_room(limit, place, &claim.group) {
+        let is_inside = self.request.allowed.inside && is_tried_inside(limit);
+        match self.lacks_room(limit, place, &claim.group, is_inside) {
             Ok(None) => {}
             Ok(Some(lacking)) => return Proof::not_provable(lacking),
             Err(error) => return Proof::not_provable(error.to_string()),
@@ -259,10 +260,16 @@ impl Probing<'_> {
         if is_first {
             (self.progress)(claim.knob);
         }
-        let (result, not_restored) = self.workshop.beside(&claim.group, |beside| {
+        let tried = |beside: &Beside<'_>| {
             prove(limit, beside, &claim.group, claim.amount, claim.divided.as_ref())
-        });
-        self.not_restored.extend(not_restored);
+        };
+        let result = if is_inside {
+            self.workshop.inside(&place.entry, tried)
+        } else {
+            let (result, not_restored) = self.workshop.beside(&claim.group, tried);
+            self.not_restored.extend(not_restored);
+            result
+        };
         match result {
             Ok(Some(proof)) => proof,
             Ok(None) => Proof::not_provable("the proof hung; its processes were killed"),
@@ -270,28 +277,33 @@ impl Probing<'_> {
         }
     }
 
-    /// Why a proof might harm what is beside it: the groups above have no room for both.
+    /// Why a proof might harm what is beside it: the groups above have no room for both. A probe inside may fill the group itself, too.
     fn lacks_room(
         &self,
         limit: Limit,
         place: &Place,
         group: &Path,
+        is_inside: bool,
     ) -> Result<Option<String>, Error> {
         let root = self.workshop.root;
-        let (limits, needs): (&[Limit], f64) = match limit {
-            Limit::MemoryMax | Limit::MemoryHigh | Limit::SwapMax => {
-                (&[Limit::MemoryMax, Limit::MemoryHigh], MEMORY)
-            }
-            Limit::PidsMax => (&[Limit::PidsMax], TASKS),
+        let group = if is_inside { &place.entry.join("probe") } else { group };
+        let memory = [(Limit::MemoryMax, MEMORY), (Limit::MemoryHigh, MEMORY)];
+        let tasks = (Limit::PidsMax, TASKS);
+        let needed: &[(Limit, f64)] = match limit {
+            Limit::MemoryMax | Limit::MemoryHigh | Limit::SwapMax => &memory,
+            Limit::PidsMax => &[tasks],
+            // On v1 it enters one hierarchy alone.
+            _ if is_inside && place.is_v2 => &[memory[0], memory[1], tasks],
             _ => return Ok(None),
         };
-        for of in limits {
-            let room = room_beside(root, &place.mount, group, *of, place.is_v2)?;
+        for (of, needs) in needed.iter().copied() {
+            let room = room_beside(root, &place.mount, group, of, place.is_v2)?;
             if let Some((above, room)) = room.filter(|(_, room)| *room < needs) {
                 let above = above.strip_prefix(&place.mount).unwrap_or(&above).display();
                 let [room, needs] = [room.max(0.0), needs].map(|amount| of.shown(amount));
+                let at = if is_inside { "" } else { " above it" };
                 return Ok(Some(format!(
-                    "/{above} above it has room for {room}, and a proof needs {needs}"
+                    "/{above}{at} has room for {room}, and a proof needs {needs}"
                 )));
             }
         }

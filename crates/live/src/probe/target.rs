@@ -43,6 +43,8 @@ pub(crate) struct Place {
     pub(crate) mount: PathBuf,
     pub(crate) is_v2: bool,
     pub(crate) group: PathBuf,
+    /// The group of one of its processes, which more may enter: on v2 a group that enables controllers for others holds none.
+    pub(crate) entry: PathBuf,
     /// Where the target's processes are instead.
     pub(crate) elsewhere: Option<String>,
 }
@@ -139,13 +141,15 @@ impl Target {
         let named = mount.join(self.group.trim_start_matches('/'));
         if root.is_directory(&named) {
             let is_inside = |own: &&ProcessGroup| Path::new(&own.group).starts_with(&self.group);
+            let entry =
+                own.filter(is_inside).map_or_else(|| named.clone(), |own| below(&mount, own));
             let elsewhere = own.filter(|own| !is_inside(own)).map(|own| own.group.clone());
-            return Ok(Place { mount, is_v2, group: named, elsewhere });
+            return Ok(Place { mount, is_v2, group: named, entry, elsewhere });
         }
         match own {
             Some(own) if own.group != "/" => {
-                let group = mount.join(own.group.trim_start_matches('/'));
-                Ok(Place { mount, is_v2, group, elsewhere: None })
+                let group = below(&mount, own);
+                Ok(Place { mount, is_v2, entry: group.clone(), group, elsewhere: None })
             }
             _ => Err(format!("it has no group of the controller {}", limit.controller())),
         }
@@ -157,6 +161,10 @@ impl Place {
     pub(crate) fn shown(&self, group: &Path) -> String {
         format!("/{}", group.strip_prefix(&self.mount).unwrap_or(group).display())
     }
+}
+
+fn below(mount: &Path, own: &ProcessGroup) -> PathBuf {
+    mount.join(own.group.trim_start_matches('/'))
 }
 
 fn v1_name(controller: &str) -> &str {

@@ -113,6 +113,33 @@ fn a_limit_further_up_counts_where_the_group_itself_has_no_such_file() {
 }
 
 #[test]
+fn a_probe_enters_only_a_group_with_room_and_makes_none() {
+    let memory = |current| [("memory.max", "104857600\n"), ("memory.current", current)];
+    let quota = [("cpu.max", "50000 100000\n"), ("cgroup.controllers", "cpu memory\n")];
+    let tried = |current| {
+        let files = [&memory(current)[..], &quota].concat();
+        let none =
+            [("cpu.max", "max 100000\n"), ("memory.max", "max\n"), ("memory.current", "0\n")];
+        let groups: [Group; 2] = [("/a", "", &files), ("/a/b", "7\n", &none)];
+        let (folder, root) = tree(&groups);
+        fs::write(folder.path().join("proc/meminfo"), "").unwrap();
+        let facts = hosts::host(true);
+        let target = Target::of_group(&root, &facts.cgroup, "it", "/a/b").unwrap();
+        let program = (folder.path().join("state"), folder.path().join("none"));
+        let mut request = Request::new(&root, facts, target, vec![Limit::CpuMax], program);
+        request.allowed.inside = true;
+        let answer = run(&request, &root, &mut |_| ()).unwrap().document.answers.remove(0);
+        assert_eq!(root.directories("/cg").unwrap(), ["a"]);
+        (answer.verdict, answer.reason)
+    };
+    let (verdict, reason) = tried("94371840\n");
+    assert_eq!(verdict, Verdict::NotProvable);
+    assert_eq!(reason, "/a has room for 10 MiB, and a proof needs 56 MiB");
+    // The program of this test cannot be started.
+    assert!(tried("0\n").1.starts_with("cannot start"), "{:?}", tried("0\n"));
+}
+
+#[test]
 fn a_threaded_group_which_lists_no_processes_has_its_threads() {
     let (folder, root) = tree(&[("/a", "7\n", &[("cgroup.threads", "7\n8\n")])]);
     // To read it is an error there.

@@ -16,9 +16,11 @@ if [ -x /lib/systemd/systemd ]; then
     echo 4M >$groups/db.slice/cache.service/hugetlb.2MB.max
     echo "$(cat "/sys/block/${ASSAY_LAB_DISK_3##*/}/dev") riops=500" >$groups/db.slice/cache.service/io.max
     echo 8M >$groups/db.slice/cache.service/memory.swap.max
-    there systemctl set-property --runtime db.slice DevicePolicy=closed
+    for unit in db.slice lone.service; do there systemctl set-property --runtime $unit DevicePolicy=closed; done
     part probe-memory probe cache.service --only memory,hugetlb,pids,io
     part probe-cpu probe batch.service --only cpu
+    part probe-quota-inside probe batch.service --only cpu --inside --yes
+    part probe-inside probe lone.service --only cpuset,devices --inside --yes
     mkdir $groups/threads $groups/threads/in; echo "+cpu +pids" >$groups/threads/cgroup.subtree_control
     echo threaded >$groups/threads/in/cgroup.type; echo 50 >$groups/threads/in/pids.max
     sleep 600 & echo $! >$groups/threads/cgroup.procs; echo $! >$groups/threads/in/cgroup.procs
@@ -65,6 +67,13 @@ fn limits_of_units_act_on_v2_and_what_somebody_else_took_away_is_named() {
     let cpu = document("probe-cpu", 0);
     assert_eq!(verdicts(&cpu).len(), 1, "{cpu:#}");
 
+    let quota = &document("probe-quota-inside", 0)["answers"][0];
+    assert_ne!(quota["verdict"], "not-enforced", "{quota:#}");
+    assert!(quota["measured"].to_string().contains("a probe outside of the group"), "{quota:#}");
+    let inside = document("probe-inside", 0);
+    let files = ["cpuset.cpus enforced", "device program enforced"];
+    assert_eq!(verdicts(&inside), files, "{inside:#}");
+    assert!(inside.to_string().contains("a probe in the group"), "{inside:#}");
     let threaded = document("probe-threaded", 0);
     assert_eq!(verdicts(&threaded), ["pids.max enforced"], "{threaded:#}");
 

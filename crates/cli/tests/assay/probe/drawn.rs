@@ -8,7 +8,7 @@ use assay_test_support::Need;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::{CONTROLLERS, Limited, MEMORY, PIDS, answer, probe};
+use super::{CONTROLLERS, CPUS, Limited, MEMORY, PIDS, QUOTA, answer, probe};
 use crate::bench::Bench;
 
 /// A limit, on v1 and on v2: its file, its value, and where they exist no limit and what a group above may have less.
@@ -42,7 +42,7 @@ const ALL: [Known; 5] = [
     },
     Known {
         controller: "cpu",
-        files: ["cpu.cfs_quota_us", "cpu.max"],
+        files: QUOTA,
         value: ["60000", "60000 100000"],
         none: ["-1", "max 100000"],
         tighter: ["", "30000 100000"],
@@ -58,7 +58,7 @@ const ALL: [Known; 5] = [
     },
     Known {
         controller: "cpuset",
-        files: ["cpuset.cpus", "cpuset.cpus"],
+        files: CPUS,
         value: ["0", "0"],
         none: ["", ""],
         tighter: ["", ""],

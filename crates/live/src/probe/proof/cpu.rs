@@ -17,7 +17,7 @@ const LEAST: f64 = 0.05;
 /// In microseconds; the kernel's default.
 const PERIOD: f64 = 100_000.0;
 /// The kernel hands out a quota in slices of 5 ms, which may be used in the next period (sched-bwc.rst).
-const SLACK: f64 = 0.15;
+pub(super) const SLACK: f64 = 0.15;
 
 /// A thread wants a whole CPU: the copy gets its quota, the twin more. Both have the lowest weight, so that they take what is idle.
 pub(super) fn max(beside: &Beside<'_>, amount: f64) -> Result<Proof, Error> {

@@ -43,14 +43,18 @@ struct Tried {
 pub(super) fn rules(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
     let rules: Option<Vec<DeviceRule>> = match beside.is_v2() {
         true => {
-            let programs = attached(beside.root, group)?;
-            attach_too(beside.root, &beside.groups[COPY], &programs)?;
+            if !beside.is_inside() {
+                let programs = attached(beside.root, group)?;
+                attach_too(beside.root, &beside.groups[COPY], &programs)?;
+            }
             None
         }
         false => {
             let text = beside.root.read(group.join("devices.list"))?;
-            beside.write(COPY, "devices.deny", "a")?;
-            text.lines().try_for_each(|line| beside.write(COPY, "devices.allow", line))?;
+            if !beside.is_inside() {
+                beside.write(COPY, "devices.deny", "a")?;
+                text.lines().try_for_each(|line| beside.write(COPY, "devices.allow", line))?;
+            }
             Some(text.lines().filter_map(|line| line.parse::<DeviceRule>().ok()).collect())
         }
     };
@@ -61,7 +65,7 @@ pub(super) fn rules(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
         let [copy, twin] = probes.each_mut().map(|probe| opened(probe, path));
         tried.push(Tried { path, is_allowed, copy: copy?, twin: twin? });
     }
-    Ok(judge(&tried))
+    Ok(judge(&tried, &beside.names("its rules")))
 }
 
 /// Why the device was not opened. A probe that has ended says nothing of it.
@@ -88,7 +92,7 @@ fn is_allowed(root: &Root, path: &str, rules: Option<&[DeviceRule]>) -> Option<O
     Some(rules.map(|rules| rules.iter().any(is_about)))
 }
 
-fn judge(tried: &[Tried]) -> Proof {
+fn judge(tried: &[Tried], [copy, twin]: &[String; 2]) -> Proof {
     // What the twin may not open either is refused further up, or by something else.
     let free: Vec<&Tried> = tried.iter().filter(|one| one.twin.is_none()).collect();
     let names = |of: &dyn Fn(&&&Tried) -> bool| -> Vec<&str> {
@@ -98,10 +102,13 @@ fn judge(tried: &[Tried]) -> Proof {
     let refused = names(&|one| one.copy == Some(Errno::PERM));
     let denied = names(&|one| one.is_allowed == Some(true) && one.copy.is_some());
     if !opened.is_empty() {
-        return Proof::not_enforced(format!("a copy with its rules opened {}", opened.join(", ")));
+        return Proof::not_enforced(format!("{copy}: opened {}", opened.join(", ")));
     }
     if !denied.is_empty() {
-        return Proof::not_provable(format!("a copy was refused {}", denied.join(", ")));
+        return Proof::not_provable(format!(
+            "{copy}: {} refused in spite of its rules",
+            denied.join(", ")
+        ));
     }
     if refused.is_empty() {
         return Proof::not_provable(format!(
@@ -109,8 +116,8 @@ fn judge(tried: &[Tried]) -> Proof {
             free.len()
         ));
     }
-    Proof::enforced(format!("copy: {} refused", refused.join(", ")))
-        .with("twin without its rules: opened")
+    Proof::enforced(format!("{copy}: {} refused", refused.join(", ")))
+        .with(format!("{twin}: opened"))
 }
 
 #[cfg(test)]
@@ -126,7 +133,8 @@ mod tests {
     fn a_refusal_counts_if_the_twin_has_none() {
         let verdict = |is_allowed, copy, twin| {
             let null = Tried { path: "/dev/null", is_allowed: Some(true), copy: None, twin: None };
-            judge(&[null, Tried { path: "/dev/kmsg", is_allowed, copy, twin }]).verdict
+            let tried = [null, Tried { path: "/dev/kmsg", is_allowed, copy, twin }];
+            judge(&tried, &["copy", "twin"].map(str::to_owned)).verdict
         };
         let (no, perm) = (Some(false), Some(Errno::PERM));
         assert_eq!(verdict(no, perm, None), Verdict::Enforced);
