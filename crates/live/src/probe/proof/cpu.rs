@@ -103,7 +103,9 @@ fn until_shown(
         Ok(judge_weight(&windows[0], &windows[1], scheduler))
     };
     let proof = tried()?;
-    if proof.verdict == Verdict::NotProvable { tried() } else { Ok(proof) }
+    // Without CPU time nothing was measured, and more windows would not help.
+    let varies = proof.verdict == Verdict::NotProvable && !proof.measured.is_empty();
+    if varies { tried() } else { Ok(proof) }
 }
 
 /// A CPU on which copy and twin may run.
@@ -168,6 +170,13 @@ mod tests {
         assert_eq!(of([0.25; 6]), (Verdict::Enforced, 2));
         assert_eq!(of(noise), (Verdict::Enforced, 4));
         assert_eq!(of([0.5; 6]).1, 4, "nothing is shown, since equal weights are not");
+        let mut rounds = 0;
+        let starved = |_| {
+            rounds += 1;
+            Ok(windows(&[0.001, 0.001]))
+        };
+        assert_eq!(until_shown(starved, "").unwrap().verdict, Verdict::NotProvable);
+        assert_eq!(rounds, 2, "there was no CPU time");
     }
 
     #[test]
