@@ -179,7 +179,10 @@ impl Beside<'_> {
         let membership = Membership::open(self.root, groups)?;
         let mut words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         words.push(format!("patience={}", self.patience));
-        words.push("oom_score_adj=1000".to_owned());
+        // In the group itself its death may have the others end, too (memory.oom.group, OOMPolicy= of systemd).
+        if !self.is_inside() {
+            words.push("oom_score_adj=1000".to_owned());
+        }
         Running::start(self.program, &words, &membership)
     }
 

@@ -11,12 +11,14 @@ if [ -x /lib/systemd/systemd ]; then
     groups=/sys/fs/cgroup
     there() { nsenter --target "$(pgrep -o -x systemd)" --pid --mount "$@"; }
     probe() { there "$assay" probe -o json --unit "$@"; }
+    # systemd takes back what it does not know of, so that it comes first.
+    for unit in db.slice lone.service; do there systemctl set-property --runtime $unit DevicePolicy=closed; done
+    sleep 1
     echo "+io +hugetlb" >$groups/cgroup.subtree_control; echo "+io +hugetlb" >$groups/db.slice/cgroup.subtree_control
     echo 4 >/proc/sys/vm/nr_hugepages
     echo 4M >$groups/db.slice/cache.service/hugetlb.2MB.max
     echo "$(cat "/sys/block/${ASSAY_LAB_DISK_3##*/}/dev") riops=500" >$groups/db.slice/cache.service/io.max
     echo 8M >$groups/db.slice/cache.service/memory.swap.max
-    for unit in db.slice lone.service; do there systemctl set-property --runtime $unit DevicePolicy=closed; done
     part probe-memory probe cache.service --only memory,hugetlb,pids,io
     part probe-cpu probe batch.service --only cpu
     part probe-quota-inside probe batch.service --only cpu --inside --yes
