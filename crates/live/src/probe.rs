@@ -68,7 +68,7 @@ pub struct Answer {
     pub verdict: Verdict,
     /// Why not, or why that cannot be shown; empty if it is enforced.
     pub reason: String,
-    /// What the copy and its twin did.
+    /// What the copy, or a probe in the group itself, and its twin did.
     pub measured: Vec<String>,
     /// How often the group itself met the limit since it was made, by the kernel's counters.
     pub met: Option<String>,

@@ -10,6 +10,7 @@ use rustix::fs::{major, minor};
 use rustix::io::Errno;
 
 use super::Proof;
+use crate::probe::Verdict;
 use crate::probe::beside::{Beside, COPY, TWIN};
 
 /// Nothing happens to any of them when it is opened for reading.
@@ -65,7 +66,12 @@ pub(super) fn rules(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
         let [copy, twin] = probes.each_mut().map(|probe| opened(probe, path));
         tried.push(Tried { path, is_allowed, copy: copy?, twin: twin? });
     }
-    Ok(judge(&tried, &beside.names("its rules")))
+    let mut proof = judge(&tried, &beside.names("its rules"));
+    // Below a group with rules a copy and its twin may both lack what the group lacks.
+    if proof.verdict == Verdict::NotProvable && !beside.is_inside() {
+        proof.reason += "; --inside --yes tries the group itself";
+    }
+    Ok(proof)
 }
 
 /// Why the device was not opened. A probe that has ended says nothing of it.
@@ -112,7 +118,7 @@ fn judge(tried: &[Tried], [copy, twin]: &[String; 2]) -> Proof {
     }
     if refused.is_empty() {
         return Proof::not_provable(format!(
-            "it refuses none of {} devices that groups above it allow",
+            "{copy}: none of {} devices refused; {twin}: opened",
             free.len()
         ));
     }
@@ -127,7 +133,6 @@ mod tests {
     use assay_sys::kernel::process::Membership;
 
     use super::*;
-    use crate::probe::Verdict;
 
     #[test]
     fn a_refusal_counts_if_the_twin_has_none() {
