@@ -90,7 +90,8 @@ fn not_shown(document: &Document) -> Vec<String> {
 
 /// What `--inside` costs.
 pub const INSIDE: &str = "For cpu.max, cpuset.cpus and devices a process of ours with up to 8 threads enters the group for 2 s each. It takes \
-     what the group leaves of its quota, up to 4 CPUs, so that its own processes are throttled.";
+     what the group leaves of its quota, up to 4 CPUs, so that its own processes are throttled. Before, its twin elsewhere takes up to \
+     8 CPUs for 1 s.";
 
 /// What proofs of these limits may cost, for `--dry-run`.
 #[must_use]

@@ -62,10 +62,13 @@ fn judge(quota: f64, windows: &[Window], throttled: u64) -> Proof {
         let reason = format!("the group used {:.2} CPUs, and its quota is {quota:.2}", used.mean);
         return Proof::not_enforced(reason).with(seen);
     }
-    match used.mean <= quota * (1.0 + SLACK) && throttled >= 3 {
-        true => Proof::enforced(seen),
-        false => Proof::not_provable("others left it no more CPU time than the quota").with(seen),
-    }
+    // With a period of a second a window may hold all of its use.
+    let reason = match used.mean <= quota * (1.0 + SLACK) {
+        true if throttled >= 3 => return Proof::enforced(seen),
+        true => "others left it no more CPU time than the quota",
+        false => "its use varies too much",
+    };
+    Proof::not_provable(reason).with(seen)
 }
 
 #[cfg(test)]
@@ -83,5 +86,8 @@ mod tests {
         assert_eq!(judge(1.27, 0), Verdict::NotEnforced, "2.54 times its quota");
         assert_eq!(judge(1.27, 10), Verdict::NotEnforced);
         assert_eq!(judge(0.4, 0), Verdict::NotProvable, "without CPU time");
+        let halves = [1.0, 0.2].map(|cpus| Window { seconds: 1.0, grew: vec![cpus * 1e9] });
+        let proof = super::judge(0.5, &halves, 1);
+        assert_eq!(proof.verdict, Verdict::NotProvable, "{proof:?}");
     }
 }
