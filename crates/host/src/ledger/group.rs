@@ -15,6 +15,7 @@ use crate::poll_until::{END_OF_KILLED, once_stuck, shorten_waits, wait_for_end};
 
 const PROCS: &str = "cgroup.procs";
 const TASKS: &str = "tasks";
+const THREADS: &str = "cgroup.threads";
 
 /// Kills the processes inside, then removes the group and every group below it: everything in it
 /// belongs to this run.
@@ -167,7 +168,9 @@ fn members(root: &Root, group: &Path) -> Vec<u32> {
 /// Processes in the group itself. A directory or file that vanishes meanwhile has none.
 fn inside(root: &Root, group: &Path) -> Vec<u32> {
     let own = std::process::id();
-    let text = root.read(group.join(PROCS)).unwrap_or_default();
+    // A threaded group does not say its processes (EOPNOTSUPP), but its threads, the first of each process among them.
+    let text = root.read(group.join(PROCS)).or_else(|_| root.read(group.join(THREADS)));
+    let text = text.unwrap_or_default();
     let ids = text.lines().filter_map(|line| line.trim().parse().ok());
     // Assay itself has left before; 0 is a process of an outer namespace.
     ids.filter(|pid| *pid != own && *pid != 0).collect()
@@ -197,5 +200,21 @@ fn thaw(root: &Root, group: &Path) {
     }
     for child in children(root, group).unwrap_or_default() {
         thaw(root, &group.join(child));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threaded_group_is_empty_when_its_threads_are_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("copy")).unwrap();
+        std::fs::write(folder.path().join("copy/cgroup.threads"), "7\n8\n").unwrap();
+        let root = Root::at(folder.path());
+        assert_eq!(members(&root, Path::new("/copy")), [7, 8]);
+        std::fs::write(folder.path().join("copy/cgroup.threads"), "").unwrap();
+        assert!(members(&root, Path::new("/copy")).is_empty());
     }
 }
