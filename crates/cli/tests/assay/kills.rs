@@ -1,5 +1,5 @@
-//! SIGKILL at random instants of real runs, commands under limits and conformance cases, in each of their phases;
-//! then `assay restore`, which is sometimes killed as well; then the whole host is compared with its state before.
+//! SIGKILL or SIGTERM at random instants of what runs longer than a moment, in each of its phases; then `assay restore`,
+//! which is sometimes killed as well; then the whole host is compared with its state before.
 //!
 //! Each suite draws other instants. `ASSAY_TEST_KILLS=4` takes four times as many, more than 200, as before a release.
 //! The instants are drawn from a seed, which every failure names and which is recorded with all instants in
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use assay_test_support::{HostSnapshot, Noise, is_quick};
+use assay_test_support::{HostSnapshot, Noise, entries, is_quick};
 use rustix::process::Signal;
 
 use crate::bench::Bench;
@@ -44,6 +44,8 @@ struct Kills {
     target: usize,
     rounds: usize,
     phases: BTreeMap<Phase, usize>,
+    /// How many of them were by SIGTERM.
+    by_term: usize,
     /// Description of the last round, the phase in which it ended, and its run folder.
     when: String,
     phase: Phase,
@@ -70,6 +72,16 @@ fn kills_of_the_studies_cpu_weight_and_cpu_quota_leave_no_trace() {
 #[test]
 fn kills_of_runs_that_record_waits_and_of_probes_leave_no_trace() {
     kill(&[(Work::Evidence, 5), (Work::Probe, 5)]);
+}
+
+#[test]
+fn kills_of_blame_and_of_its_watch_leave_no_trace() {
+    kill(&[(Work::Blame, 5), (Work::BlameWatch, 4)]);
+}
+
+#[test]
+fn kills_of_diagnose_and_of_fairness_leave_no_trace() {
+    kill(&[(Work::Diagnose, 5), (Work::Fairness, 4)]);
 }
 
 #[test]
@@ -157,6 +169,7 @@ impl Kills {
             target,
             rounds: 0,
             phases: BTreeMap::new(),
+            by_term: 0,
             when: String::new(),
             phase: Phase::BeforeTheLedger,
             restores: BTreeMap::new(),
@@ -172,13 +185,17 @@ impl Kills {
     /// observations; then it is repeated.
     fn watch(&mut self) {
         let mut whole = self.watched();
+        let is_seen = |whole: &Whole| match self.work.changes_the_host() {
+            true => whole.phases.len() > 1,
+            false => whole.phases.is_empty(),
+        };
         for _ in 0..9 {
-            if whole.phases.len() > 1 {
+            if is_seen(&whole) {
                 break;
             }
             whole = self.watched();
         }
-        assert!(whole.phases.len() > 1, "only {:?}", whole.phases);
+        assert!(is_seen(&whole), "only {:?}", whole.phases);
         self.draw = Draw::new(self.seed, whole);
     }
 
@@ -199,7 +216,8 @@ impl Kills {
         }
         whole.times.push(begun.elapsed());
         run.end(Duration::from_secs(1)).assert_verdict();
-        assert!(whole.times.len() > 3, "only {} marks", whole.times.len());
+        let is_marked = whole.times.len() > 3 || !self.work.changes_the_host();
+        assert!(is_marked, "only {} marks", whole.times.len());
         fs::remove_dir_all(&self.out).unwrap();
         whole
     }
@@ -223,21 +241,32 @@ impl Kills {
         let round = self.draw.round();
         self.out = self.bench.path(&format!("run-{}", self.rounds));
         let mut run = self.start();
+        let mut at_signal = Progress::default();
         if self.wait_for(&mut run, 0, &round.when) {
-            run.signal(Signal::KILL);
+            at_signal = Progress::look(&self.bench, &self.out);
+            run.signal(round.signal);
             if round.victims == Victims::AllThatItStarted {
                 end_processes_in(&self.out);
             }
         }
         let ended = run.end(KILLED);
-        let phase = Progress::look(&self.bench, &self.out).phase();
+        // SIGKILL leaves what it met.
+        let phase = match round.signal {
+            Signal::TERM => at_signal.phase(),
+            _ => Progress::look(&self.bench, &self.out).phase(),
+        };
         self.phase = phase;
         self.when = format!("seed {}, round {}, {round:?}, {phase:?}", self.seed, self.rounds);
         writeln!(self.record, "{}: {}", self.when, ended.status).unwrap();
         self.rounds += 1;
-        if ended.status.code().is_none() {
+        if !matches!(ended.status.code(), Some(0 | 1 | 3)) {
             self.draw.hit(phase);
             *self.phases.entry(phase).or_default() += 1;
+            self.by_term += usize::from(round.signal == Signal::TERM);
+        }
+        if round.signal == Signal::TERM {
+            let left = entries(&self.bench.path("state/ledger"));
+            assert!(left.is_empty(), "{}, {left:?} is not restored\n{}", self.when, ended.stderr);
         }
         if let Some(instant) = &round.restore_killed {
             self.kill_a_restore(instant);
@@ -255,7 +284,8 @@ impl Kills {
 
     fn assert_enough(&mut self) {
         let (killed, phases, restores) = (self.killed(), &self.phases, &self.restores);
-        let summary = format!("{killed}: {phases:?}; restores: {restores:?}");
+        let by_term = self.by_term;
+        let summary = format!("{killed}, {by_term} by SIGTERM: {phases:?}; restores: {restores:?}");
         writeln!(self.record, "{summary}").unwrap();
         let seed = self.seed;
         eprintln!("{}, seed {seed}: {summary}", self.work.name());

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use rustix::process::Signal;
 
 use super::progress::Phase;
 
@@ -31,6 +32,8 @@ pub(super) enum Victims {
 #[derive(Debug, Clone)]
 pub(super) struct Round {
     pub(super) when: When,
+    /// By SIGTERM the program alone, which then has to restore the host itself.
+    pub(super) signal: Signal,
     pub(super) victims: Victims,
     /// When a first restore is killed as well, if so; its marks count from its start.
     pub(super) restore_killed: Option<When>,
@@ -81,19 +84,22 @@ impl Draw {
     }
 
     pub(super) fn round(&mut self) -> Round {
+        let changes_nothing = self.whole.phases.is_empty();
         let when = match self.random.random_range(0..12) {
+            _ if changes_nothing => self.before(self.whole.times.len() - 1, 0.97),
             0 => self.before(0, 1.0),
             1 | 2 => self.before(self.whole.times.len() - 1, 0.97),
             3..=6 => self.by_phase(),
             _ => self.by_mark(),
         };
-        let victims = match self.random.random_bool(0.25) {
-            true => Victims::AllThatItStarted,
-            false => Victims::Program,
+        let (signal, victims) = match self.random.random_range(0..8) {
+            0 | 1 => (Signal::KILL, Victims::AllThatItStarted),
+            2 | 3 => (Signal::TERM, Victims::Program),
+            _ => (Signal::KILL, Victims::Program),
         };
         let dies_too = self.random.random_bool(0.4);
         let restore_killed = dies_too.then(|| self.of_restore());
-        Round { when, victims, restore_killed }
+        Round { when, signal, victims, restore_killed }
     }
 
     /// A random instant in this part of the time before a mark.

@@ -25,6 +25,14 @@ pub(super) enum Work {
     Exec,
     /// `assay conform` of cases with changes that other works do not make.
     Conform,
+    /// `assay diagnose` of a run with a check that fails.
+    Diagnose,
+    /// `assay blame` of a command in a group of its own.
+    Blame,
+    /// `assay blame --watch`, which changes nothing.
+    BlameWatch,
+    /// `assay fairness`, which changes nothing.
+    Fairness,
 }
 
 /// The command under limits. Files mark its progress.
@@ -63,6 +71,11 @@ impl Work {
             Self::Study(changes) => format!("{changes:?}").to_lowercase(),
             other => format!("{other:?}").to_lowercase(),
         }
+    }
+
+    /// Whether it has a ledger.
+    pub(super) fn changes_the_host(self) -> bool {
+        !matches!(self, Self::BlameWatch | Self::Fairness)
     }
 
     /// The command, with everything that it and its children write in `out`.
@@ -117,6 +130,31 @@ impl Work {
             Self::Conform => {
                 fs::create_dir(out).unwrap();
                 command.current_dir(out).arg("conform").args(CASES);
+            }
+            Self::Diagnose => {
+                let recorded = bench.path("recorded");
+                if !recorded.exists() {
+                    let study = bench.write("study.toml", &Changes::Queue.study(data));
+                    let mut run = bench.program();
+                    run.args(["run", "--yes"]).arg(study).arg("--out").arg(&recorded);
+                    bench.finish(run).assert_verdict();
+                }
+                command.args(["diagnose", "--yes"]).arg(recorded);
+                command.args(["--rounds", "1", "--only", "requests", "--out"]).arg(out);
+            }
+            Self::Blame => {
+                fs::create_dir(out).unwrap();
+                command.current_dir(out).args(["blame", "--set", "pids.max=20"]);
+                command.args(["--", "sh", "-c", COMMAND]);
+            }
+            Self::BlameWatch => {
+                fs::create_dir(out).unwrap();
+                command.current_dir(out).args(["blame", "--watch", "--for", "2s"]);
+                command.args(["--interval", "1s", "--textfile", "blame.prom"]);
+            }
+            Self::Fairness => {
+                fs::create_dir(out).unwrap();
+                command.current_dir(out).args(["fairness", "--for", "1s"]);
             }
         }
         command
