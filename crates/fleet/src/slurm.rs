@@ -8,8 +8,12 @@ use std::time::Duration;
 use assay_host::find_program;
 use assay_sys::exit::Error;
 use assay_sys::files::search_path;
+use assay_sys::kernel::process::kill_with_starter;
 use assay_sys::kernel::program::{self, Limits};
 use assay_sys::kernel::signal;
+
+/// The command that changes what Slurm does.
+const SUBMITS: &str = "sbatch";
 
 /// Finds a Slurm that answers.
 pub(crate) fn find() -> Result<(), Error> {
@@ -39,7 +43,7 @@ pub(crate) fn expand(list: &str) -> Result<Vec<String>, Error> {
 
 /// Submits a job; returns its id, which a semicolon and the cluster may follow.
 pub(crate) fn sbatch(words: &[&str]) -> Result<u64, Error> {
-    let output = succeed("sbatch", &[&["--parsable"], words].concat())?;
+    let output = succeed(SUBMITS, &[&["--parsable"], words].concat())?;
     let id = output.trim().split(';').next().and_then(|id| id.parse().ok());
     id.ok_or_else(|| Error::host(format!("sbatch printed `{}` instead of a job id", output.trim())))
 }
@@ -88,6 +92,10 @@ fn call(program: &str, words: &[&str]) -> Result<Output, Error> {
         .env("PATH", search_path())
         // A Ctrl-C at the terminal is for Assay, and must not interrupt a submission.
         .process_group(0);
+    // A question ends with who asks it.
+    if program != SUBMITS {
+        kill_with_starter(&mut command);
+    }
     let limits = Limits { time: TIME, output: OUTPUT, stop: &signal::interrupted_twice };
     let output = program::run(&mut command, "", &limits)
         .map_err(|why| Error::host(format!("{program} did not end: {why}")))?;

@@ -10,7 +10,7 @@ mod draw;
 mod progress;
 mod studies;
 pub(crate) mod theirs;
-mod works;
+pub(crate) mod works;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -17,7 +17,7 @@ use crate::bench::Bench;
 use crate::running::Ended;
 
 /// Writes a shell script into a folder.
-fn script(folder: &Path, name: &str, text: &str) {
+pub(crate) fn script(folder: &Path, name: &str, text: &str) {
     fs::create_dir_all(folder).unwrap();
     let path = folder.join(name);
     fs::write(&path, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{text}\n")).unwrap();

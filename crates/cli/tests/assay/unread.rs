@@ -12,7 +12,9 @@ use crate::bench::Bench;
 use crate::ends::BESIDE;
 use crate::hostile::foreign_run;
 use crate::kills::theirs::Theirs;
+use crate::kills::works::recorded;
 use crate::lab::fake::played;
+use crate::lab::script;
 use crate::running::processes_in;
 
 /// Starts a command whose output goes to a pipe that is full, and stays so as long as its reader is there.
@@ -44,8 +46,7 @@ fn a_signal_restores_the_host_whether_or_not_output_is_read() {
     let Some(bench) = Bench::on_host("unread output") else { return };
     let study = bench.write("study.toml", BESIDE);
     let study = study.to_str().unwrap();
-    let out = bench.out();
-    let theirs = Theirs::make();
+    let (out, theirs, recorded) = (bench.out(), Theirs::make(), recorded(&bench));
     let before = HostSnapshot::take();
     let out = out.to_str().unwrap();
     let two = [
@@ -58,13 +59,14 @@ fn a_signal_restores_the_host_whether_or_not_output_is_read() {
         "--set",
         "groups=4",
     ];
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 8] = [
         &["run", "--yes", study, "--out", out],
         &["exec", "--", "sleep", "77"],
         &["conform", "--yes", "core", "pids", "cpuset"],
         &["blame", "--set", "pids.max=50", "--", "sleep", "77"],
         &["probe", "--repeat", "100", "--group", &theirs.path],
         &["tune", "--yes", "io-weight", "--out", out],
+        &["diagnose", "--yes", recorded.to_str().unwrap(), "--rounds", "1", "--out", out],
         &[&two[..], &["--out", out]].concat(),
     ];
     for words in commands {
@@ -88,8 +90,11 @@ fn a_signal_restores_the_host_whether_or_not_output_is_read() {
 fn what_only_watches_ends_whether_or_not_output_is_read() {
     // Guests that print without end.
     let host = played(": >\"$share/reached\"; : >\"$share/ready\"; exec yes");
+    // A Slurm that does not answer.
+    script(&host.bench.path("bin"), "scontrol", "exec /bin/sleep 1000");
     let (bench, own) = (&host.bench, std::process::id().to_string());
-    let watches: [&[&str]; 7] = [
+    foreign_run(bench, "run");
+    let watches: [&[&str]; 9] = [
         &["top", "--watch", "--interval", "100ms"],
         &["audit", "watch", "--interval", "100ms"],
         &["record", "--pid", &own, "--for", "60s"],
@@ -97,13 +102,15 @@ fn what_only_watches_ends_whether_or_not_output_is_read() {
         &["fairness", "--for", "60s"],
         &["lab", "exec", "--", "true"],
         &["conform", "--kernel", "debian-6.12", "--out", "kernels", "pids"],
+        &["fleet", "run", "--yes", "cpu-weight", "--nodes", "2"],
+        &["fleet", "collect", "merged", "--collect-from", "run"],
     ];
     for words in watches {
         if !geteuid().is_root() && ["blame", "fairness"].contains(&words[0]) {
             continue;
         }
         let mut command = match words[0] {
-            "lab" | "conform" => host.command_of(words[0]),
+            "lab" | "conform" | "fleet" => host.command_of(words[0]),
             _ => bench.program(),
         };
         let arguments = if command.get_args().count() > 0 { &words[1..] } else { words };

@@ -2,7 +2,7 @@
 //! cases.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::studies::Changes;
@@ -63,6 +63,18 @@ const CASES: [&str; 8] = [
     "cpuset/threads-run-on-their-groups-cpus",
     "cpu/usage-is-the-time-of-its-threads",
 ];
+
+/// A run of which a check fails, since its window is too short.
+pub(crate) fn recorded(bench: &Bench) -> PathBuf {
+    let out = bench.path("recorded");
+    if !out.exists() {
+        let study = bench.write("study.toml", &Changes::Queue.study(bench.folder()));
+        let mut run = bench.program();
+        run.args(["run", "--yes"]).arg(study).arg("--out").arg(&out);
+        bench.finish(run).assert_verdict();
+    }
+    out
+}
 
 impl Work {
     /// The name of its record.
@@ -132,14 +144,7 @@ impl Work {
                 command.current_dir(out).arg("conform").args(CASES);
             }
             Self::Diagnose => {
-                let recorded = bench.path("recorded");
-                if !recorded.exists() {
-                    let study = bench.write("study.toml", &Changes::Queue.study(data));
-                    let mut run = bench.program();
-                    run.args(["run", "--yes"]).arg(study).arg("--out").arg(&recorded);
-                    bench.finish(run).assert_verdict();
-                }
-                command.args(["diagnose", "--yes"]).arg(recorded);
+                command.args(["diagnose", "--yes"]).arg(recorded(bench));
                 command.args(["--rounds", "1", "--only", "requests", "--out"]).arg(out);
             }
             Self::Blame => {
