@@ -1,7 +1,7 @@
 //! The kinds of changes of a host, with what is needed to restore them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -187,6 +187,11 @@ pub enum Change {
     },
 }
 
+/// Whether what is at a path survives a reboot.
+pub(super) fn is_on_disk(path: &Path) -> bool {
+    !["/proc", "/sys", "/dev", "/run"].iter().any(|top| path.starts_with(top))
+}
+
 impl Change {
     /// A description of the change: `write /sys/block/sda/queue/scheduler`.
     #[must_use]
@@ -256,9 +261,7 @@ impl Change {
             Self::MakeFile { path }
             | Self::MakeDir { path }
             | Self::MakeTree { path }
-            | Self::OwnFolder { path, .. } => {
-                !["/proc", "/sys", "/dev", "/run"].iter().any(|top| path.starts_with(top))
-            }
+            | Self::OwnFolder { path, .. } => is_on_disk(path),
             Self::WriteSignatures { .. } => true,
             _ => false,
         }

@@ -5,10 +5,11 @@ use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use assay_sys::files::{Caller, Identity};
+use assay_sys::files::{Caller, Dir, Identity};
 use assay_sys::kernel::{Error, Root, block, partition};
+use rustix::io::Errno;
 
-use super::change::{Area, Change};
+use super::change::{Area, Change, is_on_disk};
 use super::crash_point::crash_point;
 use super::disk::{self, CurrentDisk, DiskIdentity};
 use super::make::above;
@@ -188,7 +189,8 @@ fn remove_tree(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), E
         Err(error) => Err(error),
         Ok((dir, name)) => {
             let mut between = || crash_point().map_err(|error| io::Error::other(error.to_string()));
-            Ok(dir.remove_own_tree(name, made, &mut between)?)
+            dir.remove_own_tree(name, made, &mut between)?;
+            settle(&dir, path)
         }
     }
 }
@@ -199,7 +201,8 @@ fn remove_empty(root: &Root, path: &Path) -> Result<(), Error> {
         Err(error) => Err(error),
         Ok((dir, name)) => {
             crash_point()?;
-            Ok(dir.remove_dir(name).map(|_| ())?)
+            dir.remove_dir(name)?;
+            settle(&dir, path)
         }
     }
 }
@@ -213,10 +216,11 @@ fn unlink(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), Error>
     crash_point()?;
     let Some(made) = made else {
         return match dir.read(name) {
-            Err(error) if error.is_missing() => Ok(()),
+            Err(error) if error.is_missing() => settle(&dir, path),
             Err(error) => Err(error.into()),
             Ok(file) if file.metadata().is_ok_and(|metadata| metadata.len() == 0) => {
-                Ok(dir.remove_file(name).map(|_| ())?)
+                dir.remove_file(name)?;
+                settle(&dir, path)
             }
             Ok(_) => {
                 let hint = "it is not the empty file that this run created there";
@@ -224,7 +228,18 @@ fn unlink(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), Error>
             }
         };
     };
-    Ok(dir.remove_own_file(name, made).map(|_| ())?)
+    dir.remove_own_file(name, made)?;
+    settle(&dir, path)
+}
+
+/// Waits until it is on disk that `path` is gone: the ledger forgets it next, maybe on another file system.
+fn settle(dir: &Dir, path: &Path) -> Result<(), Error> {
+    crash_point()?;
+    match is_on_disk(path).then(|| dir.sync()) {
+        // Some file systems cannot sync a directory (fsync(2)).
+        Some(Err(error)) if !error.is(Errno::INVAL) => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 fn forget_partition(device: &Path, number: u32) -> Result<(), Error> {

@@ -5,6 +5,7 @@
 
 mod kill;
 mod place;
+mod power;
 mod settings;
 
 use std::fs::{self, File};
