@@ -6,7 +6,7 @@
 //! `kills-WORK.txt` in cargo's folder for test files. `ASSAY_TEST_SEED=N` repeats them.
 
 mod adverse;
-mod draw;
+pub(crate) mod draw;
 mod progress;
 mod studies;
 pub(crate) mod theirs;

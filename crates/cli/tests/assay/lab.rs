@@ -3,6 +3,7 @@
 
 pub(crate) mod fake;
 mod guest;
+mod killed;
 mod probed;
 mod shared;
 mod systemd;

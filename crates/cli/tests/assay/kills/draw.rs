@@ -57,7 +57,7 @@ pub(super) struct Draw {
 }
 
 /// The seed from the environment, or a new one.
-pub(super) fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     std::env::var("ASSAY_TEST_SEED").map_or_else(
         |_| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
