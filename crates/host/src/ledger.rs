@@ -343,12 +343,14 @@ fn checked_name(run_id: &str) -> Result<&str, Error> {
 
 /// Creates the directory of ledgers, accessible to its owner only.
 fn make_directories(state_dir: &Path) -> Result<(), Error> {
-    drop(private_state(state_dir)?);
     let path = &recovery::directory(state_dir);
+    let missing = path.ancestors().take_while(|directory| !directory.is_dir()).count();
+    drop(private_state(state_dir)?);
     let made = check_owner(state_dir, path)?.make_private().and_then(|dir| dir.restrict_to_owner());
     made.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
-    // The new directories themselves must be on disk before a ledger in them counts.
-    for directory in path.ancestors().take(3).filter(|directory| directory.is_dir()) {
+    // The new directories themselves must be on disk before a ledger in them counts; three may be of a run that died here.
+    let above = path.ancestors().take(3.max(missing + 1));
+    for directory in above.filter(|directory| directory.is_dir()) {
         journal::sync_directory(directory)?;
     }
     Ok(())

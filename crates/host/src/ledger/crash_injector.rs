@@ -2,9 +2,9 @@
 //! records how much of a ledger has reached the disk, which is all that a power cut leaves.
 
 use std::cell::{Cell, RefCell};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_sys::kernel::Error;
 
@@ -13,6 +13,9 @@ thread_local! {
     static TEAR: Cell<usize> = const { Cell::new(0) };
     static TORN: Cell<usize> = const { Cell::new(0) };
     static SYNCED: Cell<u64> = const { Cell::new(0) };
+    static NAMED: Cell<bool> = const { Cell::new(false) };
+    static REMOVED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+    static SYNCED_DIRECTORIES: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
     static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
 }
 
@@ -30,6 +33,8 @@ pub(super) fn set(points: Option<usize>) {
 pub(super) fn set_with_tear(points: usize, bytes: usize) {
     set(Some(points));
     TEAR.set(bytes);
+    NAMED.set(false);
+    REMOVED.set(None);
 }
 
 /// The number of bytes left of the append during which the process crashed.
@@ -40,6 +45,21 @@ pub(super) fn torn() -> usize {
 /// The length of the ledger at its last sync.
 pub(super) fn length_on_disk() -> u64 {
     SYNCED.get()
+}
+
+/// Whether the name of the ledger has reached the disk.
+pub(super) fn is_named_on_disk() -> bool {
+    NAMED.get()
+}
+
+/// The ledger that was removed, unless that has reached the disk.
+pub(super) fn removed() -> Option<Vec<u8>> {
+    REMOVED.take()
+}
+
+/// The directories whose names were synced since the last call.
+pub(super) fn synced_directories() -> Vec<PathBuf> {
+    SYNCED_DIRECTORIES.take()
 }
 
 /// Runs `work` without a crash, calling `observer` at every crash point.
@@ -77,4 +97,16 @@ pub(super) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 
 pub(super) fn synced(path: &Path) {
     SYNCED.set(path.metadata().map_or(0, |metadata| metadata.len()));
+}
+
+pub(super) fn removing(path: &Path) {
+    REMOVED.set(fs::read(path).ok());
+}
+
+pub(super) fn names_synced(directory: &Path) {
+    let mut names = fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_ledger = |entry: fs::DirEntry| entry.path().extension().is_some_and(|of| of == "jsonl");
+    NAMED.set(names.any(is_ledger));
+    REMOVED.set(None);
+    SYNCED_DIRECTORIES.with_borrow_mut(|all| all.push(directory.to_owned()));
 }

@@ -2,10 +2,10 @@
 //! there; in tests the crash injector (`crash_injector.rs`) acts there too.
 
 #[cfg(not(test))]
-pub(super) use alive::{crash_point, synced, write_all};
+pub(super) use alive::{crash_point, names_synced, removing, synced, write_all};
 
 #[cfg(test)]
-pub(super) use super::crash_injector::{crash_point, synced, write_all};
+pub(super) use super::crash_injector::{crash_point, names_synced, removing, synced, write_all};
 
 #[cfg(not(test))]
 mod alive {
@@ -28,4 +28,10 @@ mod alive {
 
     /// Notes that everything appended so far is on disk; in tests it then survives a power cut.
     pub(in super::super) fn synced(_path: &Path) {}
+
+    /// Notes that a ledger is about to be removed; in tests a power cut brings it back until its directory is synced.
+    pub(in super::super) fn removing(_path: &Path) {}
+
+    /// Notes that the names in the directory of ledgers are on disk.
+    pub(in super::super) fn names_synced(_directory: &Path) {}
 }

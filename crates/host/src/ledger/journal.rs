@@ -191,6 +191,7 @@ impl Journal {
 /// Removes the file; the ledger is finished.
 pub(super) fn remove(path: &Path) -> Result<(), Error> {
     crash_point()?;
+    crash_point::removing(path);
     directory(path)?.remove_file(name_of(path))?;
     crash_point()?;
     path.parent().map_or(Ok(()), sync_directory)
@@ -210,7 +211,9 @@ pub(super) fn name_of(path: &Path) -> &Path {
 pub(super) fn sync_directory(path: &Path) -> Result<(), Error> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
-        .map_err(|cause| Error::new("fsync", path, &cause))
+        .map_err(|cause| Error::new("fsync", path, &cause))?;
+    crash_point::names_synced(path);
+    Ok(())
 }
 
 /// Restricts a file to its owner: anyone who can read it could lock out its writers.

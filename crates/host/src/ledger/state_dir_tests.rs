@@ -162,6 +162,22 @@ fn ledgers_and_their_directory_are_accessible_to_the_owner_only() {
     assert!(ledger.finish().unwrap());
 }
 
+/// Otherwise a power cut may take them, with a ledger that has begun.
+#[test]
+fn the_name_of_each_new_directory_is_on_disk_before_a_ledger_counts() {
+    let home = in_memory();
+    let state = home.path().join(".local/state/assay");
+    super::crash_injector::synced_directories();
+    let ledger = Ledger::begin(&state, "run").unwrap();
+    let synced = super::crash_injector::synced_directories();
+    for name in ["", ".local", ".local/state", ".local/state/assay", ".local/state/assay/ledger"] {
+        // Without a slash at its end.
+        let directory = home.path().join(name).components().collect();
+        assert!(synced.contains(&directory), "{name} in {synced:?}");
+    }
+    assert!(ledger.finish().unwrap());
+}
+
 /// S15.
 #[test]
 fn a_ledger_without_open_changes_does_not_block_a_run() {
