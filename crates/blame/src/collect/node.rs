@@ -239,15 +239,17 @@ fn attach(
     if all.is_empty() {
         return Err(Error::host("no group of the controller `cpu` has a process"));
     }
-    let mut most = MOST.min(all.len());
+    let mut most = MOST;
     loop {
-        let groups = &all[..most];
-        match WaitWatch::on_groups(root, hierarchy, groups) {
+        let groups = all.iter().take(most).cloned().collect();
+        let groups = WaitWatch::fitting(root, hierarchy, groups);
+        most = most.min(groups.len().max(1));
+        match WaitWatch::on_groups(root, hierarchy, &groups) {
             Ok(mut watch) => {
                 watch.start().map_err(Error::host)?;
-                return Ok((watch, groups.to_vec()));
+                return Ok((watch, groups));
             }
-            // Groups with a quota below take places, too; and older kernels accept only the programs for a few.
+            // Older kernels accept only the programs for a few.
             Err(refused) if most == 1 => return Err(explain(&refused)),
             Err(_) => most = if most > FEW { (most / 2).max(FEW) } else { most / 2 },
         }

@@ -61,6 +61,14 @@ impl WaitWatch {
         Self::load(root, hierarchy, 0, Classes::of_groups(root, hierarchy, &watched)?)
     }
 
+    /// Those of these groups, by their paths, for which the programs have room, since they are still there and do not take that
+    /// of others.
+    #[must_use]
+    pub fn fitting(root: &Root, hierarchy: &CpuHierarchy, mut paths: Vec<String>) -> Vec<String> {
+        paths.retain(|path| hierarchy.check_group(root, path).is_ok());
+        Classes::fitting(root, hierarchy, paths)
+    }
+
     /// Attaches the programs for all threads of a process.
     ///
     /// # Errors

@@ -50,22 +50,7 @@ impl Classes {
         watched: &[String],
     ) -> Result<Self, WatchError> {
         let all = hierarchy.groups(root);
-        let mut slots = Slots { of: vec![None; watched.len()], owners: Vec::new(), limited: 0 };
-        let mut numbers = Vec::new();
-        let mut limited: HashSet<&str> = HashSet::new();
-        for path in &all {
-            if let Some(owner) = owner(watched, path) {
-                // Below a watched group the one above has been looked at.
-                let is_limited = if watched.contains(path) {
-                    hierarchy.is_limited(root, path)
-                } else {
-                    limited.contains(above(path)) || hierarchy.has_quota(root, path)
-                };
-                limited.extend(is_limited.then_some(path.as_str()));
-                let slot = slots.take(owner, is_limited);
-                numbers.push((path, place(Some(slot), FIRST_GROUP + owner as u32)));
-            }
-        }
+        let (slots, mut numbers) = Slots::of(root, hierarchy, &all, watched);
         if slots.owners.len() > SLOTS {
             return Err(WatchError::Host(format!(
                 "{} watched groups, with those below that have a quota in their path, are more than {SLOTS}\n  \
@@ -84,6 +69,36 @@ impl Classes {
         numbers.extend(classes.name_others(others));
         classes.find_ids(root, hierarchy, &numbers);
         Ok(classes)
+    }
+
+    /// These groups without those that take the most slots, if there are not enough for all: the quotas that a user gives to
+    /// groups of his own take none of others.
+    pub(super) fn fitting(
+        root: &Root,
+        hierarchy: &CpuHierarchy,
+        mut watched: Vec<String>,
+    ) -> Vec<String> {
+        let all = hierarchy.groups(root);
+        loop {
+            let (slots, _) = Slots::of(root, hierarchy, &all, &watched);
+            let mut room = SLOTS;
+            let mut counts: Vec<(usize, usize)> = (0..watched.len())
+                .map(|owner| (slots.owners.iter().filter(|of| **of == owner).count(), owner))
+                .collect();
+            counts.sort_unstable();
+            counts.retain(|(count, _)| {
+                let fits = *count <= room;
+                room = if fits { room - count } else { 0 };
+                fits
+            });
+            if counts.len() == watched.len() {
+                return watched;
+            }
+            // What is below one of the others now counts there.
+            let kept: HashSet<usize> = counts.into_iter().map(|(_, owner)| owner).collect();
+            let mut owner = 0..;
+            watched.retain(|_| owner.next().is_some_and(|owner| kept.contains(&owner)));
+        }
     }
 
     /// The same for a process, which may have a quota in the path of its group.
@@ -136,6 +151,32 @@ struct Slots {
 }
 
 impl Slots {
+    /// The slots of watched groups and of those below them, with the number of each.
+    fn of<'p>(
+        root: &Root,
+        hierarchy: &CpuHierarchy,
+        all: &'p [String],
+        watched: &[String],
+    ) -> (Self, Vec<(&'p String, u32)>) {
+        let mut slots = Self { of: vec![None; watched.len()], owners: Vec::new(), limited: 0 };
+        let mut numbers = Vec::new();
+        let mut limited: HashSet<&str> = HashSet::new();
+        for path in all {
+            if let Some(owner) = owner(watched, path) {
+                // Below a watched group the one above has been looked at.
+                let is_limited = if watched.contains(path) {
+                    hierarchy.is_limited(root, path)
+                } else {
+                    limited.contains(above(path)) || hierarchy.has_quota(root, path)
+                };
+                limited.extend(is_limited.then_some(path.as_str()));
+                let slot = slots.take(owner, is_limited);
+                numbers.push((path, place(Some(slot), FIRST_GROUP + owner as u32)));
+            }
+        }
+        (slots, numbers)
+    }
+
     fn take(&mut self, owner: usize, is_limited: bool) -> usize {
         if let Some(slot) = self.of[owner].filter(|_| !is_limited) {
             return slot;
@@ -247,6 +288,20 @@ mod tests {
             error.to_string().contains("more than 64") && error.to_string().contains("hint"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn quotas_below_one_group_take_no_slots_of_others() {
+        let names: Vec<String> = (0..80).map(|number| format!("user/g{number}=1000")).collect();
+        let names = names.iter().map(String::as_str);
+        let (top, hierarchy) =
+            tree(&names.chain(["a", "user", "b=500", "b/c"]).collect::<Vec<_>>());
+        let root = Root::at(top.path());
+        let watched = ["/a", "/user", "/b"].map(str::to_owned);
+        assert!(Classes::of_groups(&root, &hierarchy, &watched).is_err());
+        let fitting = Classes::fitting(&root, &hierarchy, watched.to_vec());
+        assert_eq!(fitting, ["/a", "/b"]);
+        assert_eq!(Classes::of_groups(&root, &hierarchy, &fitting).unwrap().shape.slots, 3);
     }
 
     #[test]
