@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_bpf::FEW;
 use assay_host::Owners;
-use assay_host::facts::owner::Owner;
+use assay_host::facts::owner::{Owner, claimant};
 use assay_sys::exit::Error;
 use assay_sys::kernel::{Root, clock};
 use serde::Serialize;
@@ -18,8 +18,8 @@ use crate::{Answer, Culprit, Part};
 /// Groups that are watched: each with a quota in its path takes a place of the programs, of which there are 64.
 const MOST: usize = 48;
 
-/// Culprits of a group that keep a sum of their own. What others did is one sum, so that nobody who may make groups can fill a
-/// monitor.
+/// Groups that keep a sum of their own among those for which a group waited, of each container and user one. What others did
+/// is one sum, so that nobody who may make groups can fill a monitor.
 const CULPRITS: usize = 4;
 
 /// Other groups are looked for this often: attaching the programs again takes a moment that nobody sees.
@@ -38,7 +38,7 @@ pub struct NodeWatch {
     attached: Instant,
     before: Vec<Answer>,
     own_cpu_ns: u64,
-    totals: BTreeMap<(String, String), u64>,
+    totals: Totals,
 }
 
 /// What happened since the look before.
@@ -91,7 +91,7 @@ impl NodeWatch {
             attached: Instant::now(),
             before: Vec::new(),
             own_cpu_ns: own_cpu_ns(),
-            totals: BTreeMap::new(),
+            totals: Totals::default(),
         })
     }
 
@@ -103,7 +103,7 @@ impl NodeWatch {
         let now = self.watch.so_far().map_err(Error::host)?;
         let look = self.since_before(&now);
         self.before = now;
-        look.groups.iter().for_each(|group| self.add(group));
+        look.groups.iter().for_each(|group| self.totals.add(group));
         if self.attached.elapsed() >= LOOK_FOR_GROUPS {
             self.attach_again()?;
         }
@@ -114,7 +114,7 @@ impl NodeWatch {
     /// watched now.
     #[must_use]
     pub fn totals(&self) -> &BTreeMap<(String, String), u64> {
-        &self.totals
+        &self.totals.0
     }
 
     fn since_before(&mut self, now: &[Answer]) -> NodeLook {
@@ -147,24 +147,10 @@ impl NodeWatch {
         }
     }
 
-    /// Adds what a group waited to the sums since the start.
-    fn add(&mut self, group: &NodeGroup) {
-        for part in &group.parts {
-            let by = by(part);
-            let key = (group.group.clone(), by.clone());
-            let own =
-                || (group.group.clone(), String::new())..(group.group.clone(), '\u{10ffff}'.into());
-            let has_room = self.totals.range(own()).count() < CULPRITS;
-            let key = match self.totals.contains_key(&key) || has_room {
-                true => key,
-                false => (group.group.clone(), OTHERS.to_owned()),
-            };
-            *self.totals.entry(key).or_default() += part.ns;
-        }
-    }
-
     fn attach_again(&mut self) -> Result<(), Error> {
         self.attached = Instant::now();
+        let is_there = |path: &str| self.root.is_directory(self.hierarchy.directory(path));
+        self.totals.forget_culprits_but(is_there);
         let all = populated(&self.root, &self.hierarchy);
         let is_watched = |group: &&String| self.groups.contains(group);
         if all.iter().filter(is_watched).count() == self.groups.len().min(all.len())
@@ -173,7 +159,7 @@ impl NodeWatch {
             return Ok(());
         }
         let (watch, groups) = attach(&self.root, &self.hierarchy, &all)?;
-        self.totals.retain(|(group, _), _| groups.contains(group));
+        self.totals.0.retain(|(group, _), _| groups.contains(group));
         self.not_watched = all.len() - groups.len();
         (self.watch, self.groups, self.before) = (watch, groups, Vec::new());
         Ok(())
@@ -182,6 +168,44 @@ impl NodeWatch {
 
 /// What others than the first culprits of a group did.
 const OTHERS: &str = "others";
+
+/// Nanoseconds by the group that waited and by whom.
+#[derive(Default)]
+struct Totals(BTreeMap<(String, String), u64>);
+
+impl Totals {
+    /// Adds what a group waited.
+    fn add(&mut self, group: &NodeGroup) {
+        for part in &group.parts {
+            let mut by = by(part);
+            if part.culprit == Culprit::Group && !self.has_place(&group.group, &by) {
+                by = OTHERS.to_owned();
+            }
+            *self.0.entry((group.group.clone(), by)).or_default() += part.ns;
+        }
+    }
+
+    /// Whether a culprit has a sum of its own, or may have one.
+    fn has_place(&self, group: &str, by: &str) -> bool {
+        let from = (group.to_owned(), "/".to_owned());
+        let own = self.0.range(from..).map(|(key, _)| key);
+        // All paths of groups begin like this, and no word does.
+        let own = own.take_while(|(of, path)| of == group && path.starts_with('/'));
+        let others: Vec<&str> = own.map(|(_, path)| path.as_str()).collect();
+        let claims = claimant(by, None);
+        let is_of_same = |other: &&str| claims.is_some() && claimant(other, None) == claims;
+        others.contains(&by) || others.len() < CULPRITS && !others.iter().any(is_of_same)
+    }
+
+    /// The sums of culprits that have gone count as those of others.
+    fn forget_culprits_but(&mut self, is_there: impl Fn(&str) -> bool) {
+        for ((group, by), ns) in std::mem::take(&mut self.0) {
+            let has_gone = by.starts_with('/') && !is_there(&by);
+            let by = if has_gone { OTHERS.to_owned() } else { by };
+            *self.0.entry((group, by)).or_default() += ns;
+        }
+    }
+}
 
 /// Who a part names.
 fn by(part: &Part) -> String {
@@ -272,6 +296,46 @@ mod tests {
         charged.iter().for_each(|(class, ns)| cpu.charged[*class as usize] = *ns);
         let names = Names(vec!["/hog".to_owned(), "/other".to_owned()]);
         Answer::new("/mine", 1.0, &Counted { cpus: vec![(0, cpu)] }, &names)
+    }
+
+    /// A user fills no monitor, and takes no place of others.
+    #[test]
+    fn groups_of_a_user_take_one_place_of_a_group_s_culprits() {
+        let of_user = |name: &str| format!("/user.slice/user-1000.slice/user@1000.service/{name}");
+        let paths: Vec<String> = ["a", "b", "c", "d", "e"].map(of_user).to_vec();
+        let waits = |paths: &[String]| {
+            let part = |(at, path): (usize, &String)| Part {
+                group: Some(path.clone()),
+                culprit: Culprit::Group,
+                ..answer(&[(at as u32, 5)]).parts[0].clone()
+            };
+            NodeGroup {
+                parts: paths.iter().enumerate().map(part).collect(),
+                ..since(&answer(&[]), None)
+            }
+        };
+        let mut totals = Totals::default();
+        totals.0.insert(("/mine".to_owned(), "own quota".to_owned()), 7);
+        totals.add(&waits(&paths));
+        let hosts = ["/1", "/2", "/3", "/4"].map(str::to_owned);
+        totals.add(&waits(&hosts));
+        let shown = |totals: &Totals| -> Vec<(String, u64)> {
+            totals.0.iter().map(|((_, by), ns)| (by.clone(), *ns)).collect()
+        };
+        let named = |by: &str, ns: u64| (by.to_owned(), ns);
+        let first = [
+            named("/1", 5),
+            named("/2", 5),
+            named("/3", 5),
+            named(&paths[0], 5),
+            named("others", 25),
+        ];
+        assert_eq!(shown(&totals), [&first[..], &[named("own quota", 7)]].concat());
+        totals.forget_culprits_but(|path| path == "/1");
+        totals.add(&waits(&hosts[3..]));
+        let later = ["/1", "/4"].map(|path| named(path, 5));
+        let rest = [named("others", 40), named("own quota", 7)];
+        assert_eq!(shown(&totals), [later, rest].concat());
     }
 
     #[test]
