@@ -1,5 +1,6 @@
 //! The groups of one controller: where they are mounted, and which of them can be watched.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use assay_host::facts::owner::{Ranks, claimant};
@@ -85,7 +86,46 @@ impl GroupTree {
     }
 }
 
+/// Programs look for a number in twice as many levels above a group (`LEVELS` in `programs/known_groups.h`): groups may have been
+/// made below since.
+const REACH: usize = 12;
+
+/// Groups without a number of their own that get that of the nearest group above with one, since programs would find none: nobody
+/// hides in a deep tree. `all` has what is above a group before it.
+pub(crate) fn far_below<'p>(
+    all: &'p [String],
+    numbers: &[(&'p String, u32)],
+) -> Vec<(&'p String, u32)> {
+    let mut known: HashMap<&str, u32> =
+        numbers.iter().map(|(path, number)| (path.as_str(), *number)).collect();
+    let mut found = Vec::new();
+    for path in all {
+        let above = path.rsplit_once('/').and_then(|(above, _)| known.get(above).copied());
+        if let Some(number) = above.filter(|_| !known.contains_key(path.as_str())) {
+            known.insert(path, number);
+            if path.matches('/').count() % REACH == 0 {
+                found.push((path, number));
+            }
+        }
+    }
+    found
+}
+
 /// Whether a path is that of a group or of one below it.
 pub(crate) fn is_within(path: &str, group: &str) -> bool {
     Path::new(path).starts_with(group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn from_the_lowest_of_a_deep_tree_a_number_is_within_the_reach_of_the_programs() {
+        let all: Vec<String> = (1..=100).map(|levels| "/d".repeat(levels)).collect();
+        let numbers: Vec<(&String, u32)> = all.iter().take(30).zip(1..).collect();
+        let far = far_below(&all, &numbers);
+        let shown: Vec<_> = far.iter().map(|(path, number)| (path.len() / 2, *number)).collect();
+        assert_eq!(shown, [(36, 30), (48, 30), (60, 30), (72, 30), (84, 30), (96, 30)]);
+    }
 }

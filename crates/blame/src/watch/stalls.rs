@@ -9,7 +9,7 @@ use assay_host::facts::{Available, CgroupLayout};
 use assay_sys::kernel::clock::monotonic_ns;
 use assay_sys::kernel::{Error, Root, counters};
 
-use super::group_tree::{GroupTree, is_within};
+use super::group_tree::{GroupTree, far_below, is_within};
 use super::watch_error::WatchError;
 use crate::{KERNEL_NUMBER, MemoryAnswer, StallCounted, WATCHED};
 
@@ -51,14 +51,20 @@ impl StallWatch {
             )));
         }
         let refused = |error: Error| WatchError::Host(error.to_string());
-        let names = numbered(&group, tree.groups(root));
-        let sizes = [("groups", names.len() as u32)];
+        let all = ordered(&group, tree.groups(root));
+        let watched = |path: &str| if is_within(path, &group) { WATCHED } else { 0 };
+        let named = all.iter().take(KERNEL_NUMBER - 1);
+        let numbered = named.clone().zip(1_u32..);
+        let mut places: Vec<(&String, u32)> =
+            numbered.map(|(path, number)| (path, number | watched(path))).collect();
+        places.extend(far_below(&all, &places));
+        let names = named.cloned().collect();
+        let sizes = [("groups", places.len() as u32)];
         let programs = Programs::load_sized(root, STALLS, &sizes).map_err(refused)?;
         let numbers = programs.map("groups").map_err(refused)?;
-        for (path, number) in names.iter().zip(1_u32..) {
+        for (path, place) in places {
             // It may be gone by now.
             let Ok(id) = group_id(root, &tree.directory(path)) else { continue };
-            let place = if is_within(path, &group) { number | WATCHED } else { number };
             numbers.set(&id.to_ne_bytes(), &place.to_ne_bytes()).map_err(refused)?;
         }
         let (root, pressure_ns) = (root.clone(), Available::Value(0));
@@ -171,10 +177,9 @@ fn grown(names: &[String], before: &[u64], after: &[u64]) -> Vec<u64> {
     grown.into_iter().map(|bytes| bytes.max(0) as u64).collect()
 }
 
-/// The groups that get a number: the watched one and those below it before all others.
-fn numbered(group: &str, mut all: Vec<String>) -> Vec<String> {
+/// The groups in the order in which they get numbers: the watched one and those below it before all others.
+fn ordered(group: &str, mut all: Vec<String>) -> Vec<String> {
     all.sort_by_key(|path| (path != group, !is_within(path, group)));
-    all.truncate(KERNEL_NUMBER - 1);
     all
 }
 
@@ -186,9 +191,7 @@ mod tests {
     fn the_watched_group_and_those_below_it_always_have_numbers() {
         let all = (0..2_000).map(|other| format!("/other{other}"));
         let all: Vec<String> = all.chain(["/a", "/ab", "/a/b"].map(str::to_owned)).collect();
-        let names = numbered("/a", all);
-        assert_eq!(names[..3], ["/a", "/a/b", "/other0"]);
-        assert_eq!(names.len(), KERNEL_NUMBER - 1);
+        assert_eq!(ordered("/a", all)[..3], ["/a", "/a/b", "/other0"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use assay_sys::kernel::Root;
 
 use super::WatchError;
 use super::hierarchy::CpuHierarchy;
-use crate::watch::group_tree::is_within;
+use crate::watch::group_tree::{far_below, is_within};
 use crate::{FIRST_GROUP, GROUPS, Names, OWN, Shape, Target};
 
 /// Groups that wait are told apart by these numbers: one for each watched group, and one for each group below it
@@ -67,6 +67,7 @@ impl Classes {
             shape: Shape { cpus: hierarchy.cpus, slots: slots.owners.len().max(1) },
         };
         numbers.extend(classes.name_others(others));
+        numbers.extend(far_below(&all, &numbers));
         classes.find_ids(root, hierarchy, &numbers);
         Ok(classes)
     }
@@ -116,7 +117,8 @@ impl Classes {
             shape: Shape { cpus: hierarchy.cpus, slots: 1 },
         };
         let all = hierarchy.groups(root);
-        let numbers = classes.name_others(all.iter());
+        let mut numbers = classes.name_others(all.iter());
+        numbers.extend(far_below(&all, &numbers));
         classes.find_ids(root, hierarchy, &numbers);
         classes
     }
