@@ -1,7 +1,7 @@
 //! SIGKILL or SIGTERM at random instants of what runs longer than a moment, in each of its phases; then `assay restore`,
 //! which is sometimes killed as well; then the whole host is compared with its state before.
 //!
-//! Each suite draws other instants. `ASSAY_TEST_KILLS=4` takes four times as many, more than 200, as before a release.
+//! Each suite draws other instants. `ASSAY_TEST_KILLS=4` takes four times as many, more than 300, as before a release.
 //! The instants are drawn from a seed, which every failure names and which is recorded with all instants in
 //! `kills-WORK.txt` in cargo's folder for test files. `ASSAY_TEST_SEED=N` repeats them.
 
