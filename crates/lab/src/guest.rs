@@ -252,7 +252,7 @@ impl<'p> Prepared<'p> {
         forwarder.remark(&format!("booting {}", guest.line()));
         let arguments = self.machine(&shared, &files, runs, false).arguments();
         let qemu = shared.qemu(&self.tools.qemu)?;
-        let process = Process::start(&self.tools.virtme, &qemu, &arguments)?;
+        let process = Process::start(&self.tools.virtme, &qemu, &arguments, shared.folder())?;
         let mut running = RunningGuest {
             shared: &shared,
             process,

@@ -54,6 +54,7 @@ impl Process {
         program: &Path,
         qemu: &Path,
         arguments: &[OsString],
+        folder: &Path,
     ) -> Result<Self, Error> {
         let mut command = Command::new(program);
         // A lab that is killed leaves no guest behind.
@@ -64,6 +65,8 @@ impl Process {
             .args(arguments)
             // It searches for busybox and others itself.
             .env("PATH", search_path())
+            // Where it leaves a file when it is killed: the next lab removes this folder.
+            .env("TMPDIR", folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -219,7 +222,7 @@ mod tests {
         let path = file.into_temp_path();
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let process = Process::start(&path, Path::new("qemu"), &[]).unwrap();
+        let process = Process::start(&path, Path::new("qemu"), &[], Path::new("/tmp")).unwrap();
         // The interpreter reads the script while it runs.
         let _ = path.keep();
         process

@@ -268,7 +268,7 @@ mod tests {
         fs::set_permissions(&machine, Permissions::from_mode(0o755)).unwrap();
         let mut running = RunningGuest {
             shared: &shared,
-            process: Process::start(&machine, Path::new("qemu"), &[]).unwrap(),
+            process: Process::start(&machine, Path::new("qemu"), &[], place.path()).unwrap(),
             limit: Duration::from_secs(1),
             progress: Progress::new(CpuMode::Emulation),
             began: Instant::now(),

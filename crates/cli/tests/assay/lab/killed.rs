@@ -25,6 +25,7 @@ const WORK: &str = "echo begun; dd if=/dev/zero of=$ASSAY_LAB_DISK_1 bs=1M count
 
 fn start(bench: &Bench) -> Running {
     let mut command = bench.program();
+    command.env("TMPDIR", bench.path("temporary"));
     command.args(["lab", "exec", "--kernel", "debian-6.1", "--accelerator", "tcg"]).args([
         "--timeout",
         "20min",
@@ -71,6 +72,8 @@ fn late_kills_leave_no_machine_and_no_folder() {
         return skip(TEST, &format!("no guest: {why}"));
     }
     let (bench, before) = (Bench::aside(), HostSnapshot::take());
+    let temporary = bench.path("temporary");
+    fs::create_dir(&temporary).unwrap();
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let mut whole = start(&bench);
@@ -108,6 +111,7 @@ fn late_kills_leave_no_machine_and_no_folder() {
     bench.assay(["lab", "exec", "--kernel", "debian-6.1", "--timeout", "1s", "--", "true"]);
     let left: Vec<PathBuf> = killed.iter().flat_map(|(id, _)| folders(*id)).collect();
     assert!(left.is_empty(), "seed {seed}: {left:?}");
+    assert!(entries(&temporary).is_empty(), "seed {seed}: {:?}", entries(&temporary));
     let count = killed.iter().filter(|(_, is_alive)| *is_alive).count();
     eprintln!("{count} of {} labs killed late, seed {seed}: nothing is left", killed.len());
     assert!(count >= times(), "seed {seed}: too many had ended before");
