@@ -50,7 +50,7 @@ impl Drop for Delegated {
 
 /// The program as user nobody, with everything that it can write to in `home`.
 pub(crate) fn as_nobody(bench: &Bench) -> Command {
-    let home = bench.path("home");
+    let (home, scripts) = (bench.path("home"), bench.path("nobody"));
     if !home.exists() {
         fs::create_dir(&home).unwrap();
         chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -58,10 +58,14 @@ pub(crate) fn as_nobody(bench: &Bench) -> Command {
         chown(home.join("data"), Some(NOBODY), Some(NOBODY)).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_assay"), home.join("assay")).unwrap();
         fs::set_permissions(home.join("assay"), fs::Permissions::from_mode(0o755)).unwrap();
-        let _script = own::program(&home.join("assay"), &home);
+        // The home is compared, before and after.
+        fs::create_dir(&scripts).unwrap();
+        let _script = own::program(&home.join("assay"), &scripts);
     }
     let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(home.join("own-assay"));
+    command
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(scripts.join("own-assay"));
     bench.settle(&mut command);
     command.env_remove("ASSAY_STATE").env("XDG_STATE_HOME", home.join("state")).current_dir(home);
     command
