@@ -7,7 +7,7 @@ use assay_host::facts::owner::shown;
 use crate::answer::{Answer, Frozen, Part, Verdict};
 use crate::culprit::Culprit;
 use crate::longest::LongestWait;
-use crate::thread_time::ThreadTime;
+use crate::thread_time::{BlockedOn, ThreadTime};
 use crate::waits::Bucket;
 
 /// The longest bar of the histogram, in characters.
@@ -89,10 +89,13 @@ fn write_thread_time(out: &mut String, whole: &ThreadTime) -> std::fmt::Result {
         |ns: u64, what: &str| writeln!(out, "  {:>6.1} %  {:>10}  {what}", percent(ns), time(ns));
     line(*ran_ns, "ran")?;
     line(*could_run_ns, "could run, and waited for a CPU")?;
-    whole
-        .blocked
-        .iter()
-        .try_for_each(|part| line(part.ns, &format!("blocked: {}", part.on.words())))
+    for part in &whole.blocked {
+        match part.on {
+            BlockedOn::Throughout | BlockedOn::Unseen => line(part.ns, part.on.words())?,
+            on => line(part.ns, &format!("blocked: {}", on.words()))?,
+        }
+    }
+    Ok(())
 }
 
 fn write_parts(out: &mut String, parts: &[Part]) -> std::fmt::Result {

@@ -16,7 +16,7 @@ const NEGLIGIBLE_NS: u64 = 20_000_000;
 const THREAD_WORDS: usize = 10;
 
 /// What was waited for, as `enum blocked` there numbers it.
-const KINDS: [BlockedOn; 12] = [
+const KINDS: [BlockedOn; 13] = [
     BlockedOn::Other,
     BlockedOn::Read,
     BlockedOn::Write,
@@ -29,6 +29,7 @@ const KINDS: [BlockedOn; 12] = [
     BlockedOn::Kernel,
     BlockedOn::Stopped,
     BlockedOn::Frozen,
+    BlockedOn::Unseen,
 ];
 
 /// The number of a thread that has ended.
@@ -93,8 +94,10 @@ pub enum BlockedOn {
     Frozen,
     /// Something in another system call; a kernel thread: work.
     Other,
-    /// Not known: it was blocked from the beginning to the end.
+    /// Not known, since it had no event from the beginning to the end: it slept, or could run and was never served.
     Throughout,
+    /// The kernel did not show that it was switched out: it ran at first.
+    Unseen,
 }
 
 impl BlockedOn {
@@ -119,7 +122,8 @@ impl BlockedOn {
             Self::Stopped => "stopped or traced",
             Self::Frozen => "frozen",
             Self::Other => "other system calls",
-            Self::Throughout => "asleep all the time",
+            Self::Throughout => "no event: asleep, or never served",
+            Self::Unseen => "not seen",
         }
     }
 }

@@ -109,8 +109,8 @@ INLINE void start_wait(struct settings *s, struct task_struct *p, __u32 index, i
 		t->kind = 0;
 		slot->births++;
 		slot->born += now;
-	} else if (!known) {
-		unblock_unknown(s, p, t, slot);
+	} else {
+		find_unseen(s, p, t, known != 0);
 	}
 	unblock(t, slot, now);
 	begin(s, p, t, index, slot, c, rq->cpu, now);

@@ -64,9 +64,16 @@ INLINE void block(struct settings *s, struct task_struct *p, struct thread *t, s
 	t->blocked = now;
 }
 
-/* A thread is woken that nothing is known of: it has been blocked since the watch began. */
-INLINE void unblock_unknown(struct settings *s, struct task_struct *p, struct thread *t, struct slot *slot)
+/*
+ * A thread is woken of which no departure was seen. One that nothing is known of has been blocked since the watch began. Another
+ * one ran since it was switched in, and then was blocked, for how long each is not known.
+ */
+INLINE void find_unseen(struct settings *s, struct task_struct *p, struct thread *t, int is_known)
 {
-	t->kind = kind_of(s, p, INTERRUPTIBLE);
-	t->blocked = memory.began;
+	__u64 arrived = p->sched_info.last_arrival;
+
+	if (t->blocked || t->waits)
+		return;
+	t->kind = is_known ? BLOCKED_UNSEEN : kind_of(s, p, INTERRUPTIBLE);
+	t->blocked = arrived > memory.began ? arrived : memory.began;
 }

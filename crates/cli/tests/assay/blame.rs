@@ -145,7 +145,8 @@ fn the_whole_host_is_watched_with_metrics() {
     let begun = folder.join("begun");
     let script = format!("touch {0}; while [ -e {0} ]; do :; done", begun.display());
     let mut limited = bench.program();
-    limited.args(["exec", "--set", "cpu.max=20000 100000", "--", "sh", "-c", &script]);
+    // So little that it is used up on a busy machine, too.
+    limited.args(["exec", "--set", "cpu.max=2000 100000", "--", "sh", "-c", &script]);
     let mut running = Running::start(limited, &folder, folder.join("out"));
     running.wait_until("it has begun", |_| begun.exists());
     let mut command = bench.program();
