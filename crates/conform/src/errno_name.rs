@@ -8,7 +8,16 @@ use rustix::io::Errno;
 #[must_use]
 pub fn errno_of<T>(result: Result<T, Error>) -> Option<Errno> {
     let error = result.err()?;
-    Some(error.errno.map_or(Errno::IO, Errno::from_raw_os_error))
+    Some(error.errno.map_or(Errno::IO, errno_numbered))
+}
+
+/// The errno of this number. One that the kernel does not use, such as 0 for an error without any, counts as EIO: rustix panics.
+#[must_use]
+pub fn errno_numbered(number: i32) -> Errno {
+    match number {
+        1..4096 => Errno::from_raw_os_error(number),
+        _ => Errno::IO,
+    }
 }
 
 /// An errno as text: `EAGAIN`, `errno 123`, or `success`.
@@ -44,6 +53,7 @@ mod tests {
     fn errnos_are_named_as_in_the_kernel_documents() {
         assert_eq!(errno_text(Some(Errno::AGAIN)), "EAGAIN");
         assert_eq!(errno_text(None), "success");
+        assert_eq!([0, -1, 4096].map(errno_numbered), [Errno::IO; 3]);
         assert_eq!(errno_text(Some(Errno::XDEV)), format!("errno {}", Errno::XDEV.raw_os_error()));
     }
 }

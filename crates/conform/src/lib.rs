@@ -24,7 +24,7 @@ pub mod probe;
 pub use case::{Case, Need};
 pub use cases::{all, select};
 pub use document::{CaseRecord, Document, SCHEMA};
-pub use errno_name::{errno_of, errno_text};
+pub use errno_name::{errno_numbered, errno_of, errno_text};
 pub use fixture::Fixture;
 pub use ktap::ktap;
 pub use outcome::{Outcome, Stop, Verdict};

@@ -12,6 +12,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::Signal;
 
+use crate::errno_name::errno_numbered;
+
 /// A process started by a case. It is killed on drop.
 #[derive(Debug)]
 pub struct Running {
@@ -83,7 +85,7 @@ impl Running {
     pub fn refusal(&mut self) -> Result<Option<Errno>, Error> {
         let line = self.line()?.unwrap_or_default();
         let number = line.strip_prefix("refused ").and_then(|text| text.parse().ok());
-        Ok(number.map(Errno::from_raw_os_error))
+        Ok(number.map(errno_numbered))
     }
 
     /// Sends a line. If the probe has ended, the line is dropped without an error.

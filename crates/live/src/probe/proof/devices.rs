@@ -3,7 +3,7 @@
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use assay_conform::Running;
+use assay_conform::{Running, errno_numbered};
 use assay_sys::kernel::device_program::{DeviceRule, attach_too, attached};
 use assay_sys::kernel::{Error, Root};
 use rustix::fs::{major, minor};
@@ -78,7 +78,7 @@ pub(super) fn rules(beside: &Beside<'_>, group: &Path) -> Result<Proof, Error> {
 fn opened(probe: &mut Running, path: &str) -> Result<Option<Errno>, Error> {
     let line = probe.ask(&format!("open r {path}"))?.ok_or_else(|| probe.ended())?;
     let number = || line.strip_prefix("refused ")?.parse().ok();
-    match number().map(Errno::from_raw_os_error) {
+    match number().map(errno_numbered) {
         None if line != "done" => Err(Error::unexpected("open", Path::new(path), line)),
         errno => Ok(errno),
     }
