@@ -227,6 +227,8 @@ INLINE struct thread *find_or_make(struct task_struct *p, __u64 run_delay, __u32
 		t->pid = p->pid;
 		t->run_delay = run_delay;
 		t->slot = slot;
+		t->blocked = 0;
+		t->kind = 0;
 	}
 	return t;
 }
