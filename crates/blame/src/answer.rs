@@ -3,7 +3,7 @@
 use assay_host::facts::owner::Owner;
 use serde::{Deserialize, Serialize};
 
-use crate::counted::{Counted, CountedCpu};
+use crate::counted::{Counted, CountedCpu, TOLERANCE};
 use crate::culprit::{Culprit, Names};
 use crate::longest::LongestWait;
 use crate::thread_time::ThreadTime;
@@ -11,9 +11,6 @@ use crate::waits::Waits;
 
 /// The version of the document.
 pub const SCHEMA: u32 = 1;
-
-/// The sum of the parts may differ from the kernel's own counter by this share of it.
-pub const TOLERANCE: f64 = 0.01;
 
 /// Differences below this, which clocks of two CPUs have, void nothing.
 const NEGLIGIBLE_NS: u64 = 10_000;
@@ -171,12 +168,9 @@ impl Answer {
     /// What was counted in `seconds`, as an answer about `target`.
     #[must_use]
     pub fn new(target: &str, seconds: f64, counted: &Counted, names: &Names) -> Self {
-        let sum = |value: fn(&CountedCpu) -> u64| {
-            counted.cpus.iter().map(|(_, cpu)| value(cpu)).fold(0, u64::wrapping_add)
-        };
-        let waited_ns = sum(CountedCpu::waited);
-        let completed_ns = waited_ns.saturating_sub(sum(not_over));
-        let run_delay_ns = sum(|cpu| cpu.run_delay);
+        let waited_ns = counted.sum(CountedCpu::waited);
+        let completed_ns = waited_ns.saturating_sub(counted.sum(not_over));
+        let run_delay_ns = counted.sum(|cpu| cpu.run_delay);
         let events = events(counted);
         let reason = objection(completed_ns, run_delay_ns, &events);
         let share = (run_delay_ns > 0)
@@ -193,7 +187,7 @@ impl Answer {
             run_delay_ns,
             difference_percent: share.map(|share| share * 100.0),
             parts: parts(&all, names),
-            idle_elsewhere_ns: sum(|cpu| cpu.idle_elsewhere),
+            idle_elsewhere_ns: counted.sum(|cpu| cpu.idle_elsewhere),
             frozen: None,
             thread_time: None,
             cpus: counted.cpus.iter().map(|(number, cpu)| cpu_part(*number, cpu, names)).collect(),
@@ -311,11 +305,11 @@ fn cpu_part(number: usize, cpu: &CountedCpu, names: &Names) -> CpuPart {
 
 /// A counter of all CPUs, and one of the target on all of them.
 fn counter(counted: &Counted, index: usize) -> u64 {
-    counted.cpus.iter().map(|(_, cpu)| cpu.counters[index]).sum()
+    counted.sum(|cpu| cpu.counters[index])
 }
 
 fn own_counter(counted: &Counted, index: usize) -> u64 {
-    counted.cpus.iter().map(|(_, cpu)| cpu.own_counters[index]).sum()
+    counted.sum(|cpu| cpu.own_counters[index])
 }
 
 fn events(counted: &Counted) -> Events {

@@ -2,6 +2,9 @@
 
 use crate::culprit::{NUMBERS as CLASSES, OWN};
 
+/// Sums of parts may differ by this share from what they are held against: the kernel's own counter, or threads times time.
+pub const TOLERANCE: f64 = 0.01;
+
 /// Dimensions of those maps.
 const COUNTERS: usize = 8;
 const BUCKETS: usize = 40;
@@ -96,6 +99,13 @@ pub struct CountedCpu {
     pub blocked: [u64; KINDS],
     /// Threads that began, the sum of when, threads that ended, and the sum of when (with wrap-around).
     pub lives: [u64; LIVES],
+}
+
+impl Counted {
+    /// The sum over all CPUs, with wrap-around.
+    pub(crate) fn sum(&self, value: impl Fn(&CountedCpu) -> u64) -> u64 {
+        self.cpus.iter().map(|(_, cpu)| value(cpu)).fold(0, u64::wrapping_add)
+    }
 }
 
 impl CountedCpu {

@@ -18,8 +18,8 @@ mod thread_time;
 mod waits;
 pub mod watch;
 
-pub use answer::{Answer, Cost, CpuPart, Events, Frozen, Part, SCHEMA, TOLERANCE, Verdict};
-pub use counted::{Counted, CountedCpu, LongWait, Memory, Segment, Shape, Target};
+pub use answer::{Answer, Cost, CpuPart, Events, Frozen, Part, SCHEMA, Verdict};
+pub use counted::{Counted, CountedCpu, LongWait, Memory, Segment, Shape, TOLERANCE, Target};
 pub use culprit::{Culprit, FIRST_GROUP, GROUPS, Names, OWN};
 pub use disk::{
     Bfq, BfqCounted, BfqGroup, Bond, DISK_SCHEMA, DISK_TOLERANCE, DISKS, Dirtied, DiskAnswer,

@@ -4,10 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::counted::{Counted, CountedCpu, Memory, Target, words};
-
-/// The parts may differ from the whole by this share of it.
-const TOLERANCE: f64 = 0.01;
+use crate::counted::{Counted, CountedCpu, Memory, TOLERANCE, Target, words};
 
 /// Differences below this, of threads that come or go while they are counted, void nothing.
 const NEGLIGIBLE_NS: u64 = 20_000_000;
@@ -139,13 +136,8 @@ impl ThreadTime {
         alive: u64,
     ) -> Option<Self> {
         let (start, end) = memory.span();
-        let sum = |value: fn(&CountedCpu) -> u64| {
-            counted.cpus.iter().map(|(_, cpu)| value(cpu)).fold(0, u64::wrapping_add)
-        };
-        let lives = [0, 1, 2, 3].map(|index| {
-            counted.cpus.iter().map(|(_, cpu)| cpu.lives[index]).fold(0, u64::wrapping_add)
-        });
-        let [births, born, deaths, died] = lives;
+        let [births, born, deaths, died] =
+            [0, 1, 2, 3].map(|index| counted.sum(|cpu| cpu.lives[index]));
         let at_start = (alive + deaths).saturating_sub(births);
         // Wraps around within: the sums of times are larger than their difference.
         let total_ns = alive
@@ -154,10 +146,8 @@ impl ThreadTime {
             .wrapping_sub(born)
             .wrapping_sub(at_start.wrapping_mul(start));
         let mut known = 0;
-        let mut ns = [0; KINDS.len()];
-        for (_, cpu) in &counted.cpus {
-            ns.iter_mut().zip(&cpu.blocked).for_each(|(ns, more)| *ns += more);
-        }
+        let mut ns: [u64; KINDS.len()] =
+            std::array::from_fn(|kind| counted.sum(|cpu| cpu.blocked[kind]));
         if !threads.len().is_multiple_of(THREAD_WORDS * 8) {
             return None;
         }
@@ -172,7 +162,7 @@ impl ThreadTime {
                 *ns += end.saturating_sub(since);
             }
         }
-        let (ran_ns, could_run_ns) = (sum(|cpu| cpu.ran), sum(CountedCpu::waited));
+        let (ran_ns, could_run_ns) = (counted.sum(|cpu| cpu.ran), counted.sum(CountedCpu::waited));
         let throughout = alive.saturating_sub(known) * (end - start);
         let parts = KINDS.into_iter().zip(ns).chain([(BlockedOn::Throughout, throughout)]);
         let percent = |ns: u64| ns as f64 / total_ns.max(1) as f64 * 100.0;

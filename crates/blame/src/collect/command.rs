@@ -104,16 +104,23 @@ impl<'c> CommandWatcher<'c> {
         Ok(watch)
     }
 
+    fn target(&self) -> Watched {
+        Watched::Group(self.group.clone())
+    }
+
+    fn read(&self, watch: WaitWatch) -> Result<Answer, KernelError> {
+        one_answer(self.place.root, self.place.hierarchy, &self.target(), watch)
+    }
+
     /// The answer is complete: the proof follows, or nothing.
     fn conclude(&mut self, watch: WaitWatch) -> Next {
-        let target = Watched::Group(self.group.clone());
-        self.answer = Some(one_answer(self.place.root, self.place.hierarchy, &target, watch));
+        self.answer = Some(self.read(watch));
         let (Some(prove), Some(lever)) = (&self.options.prove, self.lever.take()) else {
             return self.stop();
         };
         match self.attach() {
             Ok(watch) => {
-                let stalls = memory::start(self.place.root, self.place.facts, &target).ok();
+                let stalls = memory::start(self.place.root, self.place.facts, &self.target()).ok();
                 let watch = (watch, stalls);
                 let experiment = Experiment::new(self.place.root, watch, lever, prove.shape());
                 self.stage = Stage::Proving(Box::new(experiment));
@@ -187,8 +194,7 @@ impl Watcher for CommandWatcher<'_> {
 
     fn end(&mut self) {
         if let Stage::Attributing(watch) = std::mem::replace(&mut self.stage, Stage::Idle) {
-            let target = Watched::Group(self.group.clone());
-            self.answer = Some(one_answer(self.place.root, self.place.hierarchy, &target, *watch));
+            self.answer = Some(self.read(*watch));
         }
     }
 }

@@ -33,7 +33,7 @@ fn pages_stay_short() {
     let mut all = 0;
     let mut long = Vec::new();
     for (name, text) in pages() {
-        let count: usize = lines(&text).map(|line| words(&line).count()).sum();
+        let count = count(&text);
         let most = OTHER.iter().find(|(page, _)| *page == name).map_or(MOST, |(_, most)| *most);
         if count > most {
             long.push(format!("{name}: {count} words, at most {most}"));
@@ -71,7 +71,7 @@ fn findings_are_short_and_have_a_reproducer() {
         if !path.starts_with(&findings) || path.file_name().is_none_or(|name| name != "README.md") {
             continue;
         }
-        let count: usize = lines(&text).map(|line| words(&line).count()).sum();
+        let count = count(&text);
         assert!(count <= FINDING, "{name}: {count} words, at most {FINDING}");
         let folder = path.parent().unwrap();
         assert!(
@@ -86,13 +86,18 @@ fn findings_are_short_and_have_a_reproducer() {
 fn what_a_reader_reads_is_counted() {
     let text = "# A page\n\nRead [the manual](a/b.md), or *not*. One\nmore:\n\n- an item - short\n- two\n\n\
                 ```\ncode. here\n```\n\n| a | b |\n|---|---|\n| 1 | two words |\n";
-    assert_eq!(lines(text).map(|line| words(&line).count()).sum::<usize>(), 18);
+    assert_eq!(count(text), 18);
     assert_eq!(sentences(text), [5, 2, 3, 1]);
 }
 
 /// Names and texts of all pages.
 fn pages() -> impl Iterator<Item = (String, String)> {
     files(&root(), "md").into_iter().map(|path| (shown(&path), read_to_string(&path).unwrap()))
+}
+
+/// Words outside of fenced code.
+fn count(text: &str) -> usize {
+    lines(text).map(|line| words(&line).count()).sum()
 }
 
 /// The lines outside of fenced code, with links by their text.
