@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use assay_sys::kernel::bpf_info::Ran;
+use assay_sys::kernel::bpf_iterator::BpfIterator;
 use assay_sys::kernel::bpf_map::{BpfMap, MapShape};
 use assay_sys::kernel::bpf_sampler::attach_sampler;
 use assay_sys::kernel::bpf_tracepoint::{self, Attached};
@@ -24,6 +25,7 @@ const SAMPLING_NS: u64 = 1_000_000;
 pub struct Programs {
     maps: BTreeMap<String, BpfMap>,
     attached: Vec<Attached>,
+    iterators: BTreeMap<String, BpfIterator>,
 }
 
 /// A program that is ready for this kernel.
@@ -40,6 +42,8 @@ enum Event {
     Tracepoint(String, u32),
     /// Every [`SAMPLING_NS`].
     Clock,
+    /// Once for each object of a kind, on demand, with the BTF id of its function.
+    Walk(String, u32),
 }
 
 impl Programs {
@@ -68,14 +72,34 @@ impl Programs {
         }
         let maps = create_maps(&object)?;
         let programs = prepare(&mut object, &types, &maps)?;
-        let attach = |one: &Program| match &one.event {
+        let mut loaded = Self { maps, attached: Vec::new(), iterators: BTreeMap::new() };
+        programs.iter().try_for_each(|program| loaded.attach(program))?;
+        Ok(loaded)
+    }
+
+    fn attach(&mut self, Program { event, instructions }: &Program) -> Result<(), Error> {
+        match event {
             Event::Tracepoint(name, target) => {
-                bpf_tracepoint::attach(name, *target, &one.instructions)
+                self.attached.push(bpf_tracepoint::attach(name, *target, instructions)?);
             }
-            Event::Clock => attach_sampler(SAMPLING_CPU, SAMPLING_NS, &one.instructions),
-        };
-        let attached = programs.iter().map(attach).collect::<Result<_, _>>()?;
-        Ok(Self { maps, attached })
+            Event::Clock => {
+                self.attached.push(attach_sampler(SAMPLING_CPU, SAMPLING_NS, instructions)?);
+            }
+            Event::Walk(kind, target) => {
+                let iterator = BpfIterator::load(kind, *target, instructions)?;
+                self.iterators.insert(kind.clone(), iterator);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the program in the section `iter/KIND` for each object of the kind.
+    ///
+    /// # Errors
+    /// The object has no such program, or the kernel refuses to run it.
+    pub fn walk(&self, kind: &str) -> Result<(), Error> {
+        let none = || Error::unexpected("find the iterator", Path::new(kind), MISSING);
+        self.iterators.get(kind).ok_or_else(none)?.walk()
     }
 
     /// What all programs together have done so far; `None` if the kernel does not tell.
@@ -93,8 +117,10 @@ impl Programs {
     }
 }
 
+const MISSING: &str = "the object does not define it";
+
 fn no_map(name: &str) -> Error {
-    Error::unexpected("find the map", Path::new(name), "the object does not define it")
+    Error::unexpected("find the map", Path::new(name), MISSING)
 }
 
 fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
@@ -128,7 +154,12 @@ fn prepare(
             object.functions.get(&program.function_key()).ok_or_else(|| damaged(name))?;
         let event = match program.section {
             ProgramSection::PerfEvent => Event::Clock,
-            // A program has the name of its tracepoint.
+            // A program has the name of its tracepoint, or of the kind.
+            ProgramSection::Iter { .. } => {
+                let function = format!("bpf_iter_{name}");
+                let target = types.number("find the iterator", &function, BtfKind::Func)?;
+                Event::Walk(name.clone(), target)
+            }
             _ => Event::Tracepoint(name.clone(), tracepoint_type(types, name)?),
         };
         Ok(Program { event, instructions: function.instructions.iter().map(word).collect() })

@@ -14,6 +14,7 @@ pub mod block;
 pub mod blocked;
 pub mod bounded_query;
 pub mod bpf_info;
+pub mod bpf_iterator;
 pub mod bpf_map;
 pub mod bpf_sampler;
 pub mod bpf_tracepoint;
