@@ -31,7 +31,6 @@ use crate::watch::waits::{CpuHierarchy, WaitWatch, WatchError};
 use crate::{Answer, DiskAnswer, MemoryAnswer};
 use disks::DiskWatch;
 use lever::Place;
-use members::threads;
 use naming::{NamedBy, find, owner_of};
 
 pub use command::{BlamedCommand, CommandOptions, watch_command};
@@ -153,7 +152,7 @@ fn watch_for(
         std::thread::sleep(LOOK.min(length.saturating_sub(watch.elapsed())));
         meanwhile();
     }
-    let mut answer = one_answer(root, hierarchy, target, watch).map_err(Error::host)?;
+    let mut answer = one_answer(root, hierarchy, watch).map_err(Error::host)?;
     answer.frozen = before.or_else(frozen);
     Ok(answer)
 }
@@ -171,12 +170,10 @@ fn attach(root: &Root, hierarchy: &CpuHierarchy, target: &Watched) -> Result<Wai
 fn one_answer(
     root: &Root,
     hierarchy: &CpuHierarchy,
-    target: &Watched,
     watch: WaitWatch,
 ) -> Result<Answer, KernelError> {
     let nothing = || KernelError::unexpected("read", Path::new("the answer"), "nothing is watched");
-    let mut answer =
-        watch.finish_with(|| threads(root, hierarchy, target).ok())?.pop().ok_or_else(nothing)?;
+    let mut answer = watch.finish()?.pop().ok_or_else(nothing)?;
     let owners = Owners::new(root);
     answer.set_owners(|path| owner_of(&owners, hierarchy, path));
     Ok(answer)

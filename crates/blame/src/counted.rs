@@ -24,7 +24,7 @@ const SLOT_HEAD: usize = 11;
 /// The position of `RAN_NS` in `enum slot_counter`.
 const RAN_NS: usize = 7;
 const KINDS: usize = 16;
-const LIVES: usize = 4;
+const LIVES: usize = 5;
 const SLOT_WORDS: usize =
     SLOT_HEAD + COUNTERS + CLASSES + BUCKETS + LONGEST * WAIT_WORDS + KINDS + LIVES;
 
@@ -97,7 +97,7 @@ pub struct CountedCpu {
     pub longest: Vec<LongWait>,
     /// Time of threads that wanted no CPU and want one again, by what they waited for.
     pub blocked: [u64; KINDS],
-    /// Threads that began, the sum of when, threads that ended, and the sum of when (with wrap-around).
+    /// Threads that began or came, the sum of when, threads that ended, the sum of when (with wrap-around), and threads that went.
     pub lives: [u64; LIVES],
 }
 

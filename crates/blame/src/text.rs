@@ -91,7 +91,7 @@ fn write_thread_time(out: &mut String, whole: &ThreadTime) -> std::fmt::Result {
     line(*could_run_ns, "could run, and waited for a CPU")?;
     for part in &whole.blocked {
         match part.on {
-            BlockedOn::Throughout | BlockedOn::Unseen => line(part.ns, part.on.words())?,
+            BlockedOn::Unseen => line(part.ns, part.on.words())?,
             on => line(part.ns, &format!("blocked: {}", on.words()))?,
         }
     }

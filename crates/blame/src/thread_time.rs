@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counted::{Counted, CountedCpu, Memory, TOLERANCE, Target, words};
 
-/// Differences below this, of threads that come or go while they are counted, void nothing.
+/// Differences below this void nothing.
 const NEGLIGIBLE_NS: u64 = 20_000_000;
 
 /// Words of `struct thread` of `programs/blame/memory.h`.
@@ -29,8 +29,15 @@ const KINDS: [BlockedOn; 13] = [
     BlockedOn::Unseen,
 ];
 
+/// Further numbers, of threads without any event: they could run throughout, or ran throughout.
+const UNSERVED: usize = KINDS.len();
+const RAN: usize = UNSERVED + 1;
+
 /// The number of a thread that has ended.
 const ENDED: u32 = 16;
+
+/// Since when a thread without any event has done what it does.
+const BEFORE: u64 = 1;
 
 /// The time of all threads of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,7 +48,7 @@ pub struct ThreadTime {
     pub total_ns: u64,
     /// How long they ran.
     pub ran_ns: u64,
-    /// How long they could run and did not: `waited_ns`.
+    /// How long they could run and did not: `waited_ns`, and the time of threads that could run throughout.
     pub could_run_ns: u64,
     /// How long they wanted no CPU, by what they waited for, the longest first.
     pub blocked: Vec<Blocked>,
@@ -63,11 +70,24 @@ pub struct Blocked {
     pub percent: f64,
 }
 
+/// The threads of each slot at the end.
+pub(crate) type AtEnd = Vec<ThreadsAtEnd>;
+
+/// The threads of a slot at the end.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ThreadsAtEnd {
+    threads: u64,
+    /// For how long they have been blocked, or done the same throughout, by kind.
+    ns: [u64; RAN + 1],
+    /// The part of it of threads without any event. It has nothing that could have been missed.
+    throughout_ns: u64,
+}
+
 /// What a thread waits for that wants no CPU: by its state, and by the system call that it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockedOn {
-    /// Data of a pipe, a socket or a terminal: `read`, `recvmsg`, `accept` and their like.
+    /// Data of a pipe, a socket or a terminal: `read`, `recvmsg`, `accept`, `connect` and their like.
     Read,
     /// Room for such data: `write`, `sendmsg` and their like.
     Write,
@@ -75,15 +95,15 @@ pub enum BlockedOn {
     Events,
     /// A time: `nanosleep`.
     Time,
-    /// A lock, a condition or another thread of user space: `futex`.
+    /// A lock, a condition or another thread of user space: `futex`, a semaphore.
     Futex,
-    /// The end of a child: `wait4`.
+    /// The end of a child: `wait4`; that it runs a program of its own: `vfork`.
     Child,
     /// A lock of a file: `flock`, `fcntl`.
     FileLock,
-    /// A disk (`in_iowait`).
+    /// A block or a page of a file, of network file systems too (`in_iowait`).
     Disk,
-    /// Something in the kernel, uninterruptibly: a lock, memory, a network file system.
+    /// Something else in the kernel, uninterruptibly: a lock, memory, the commit of a journal (`fsync`).
     Kernel,
     /// It is stopped or traced.
     Stopped,
@@ -91,8 +111,6 @@ pub enum BlockedOn {
     Frozen,
     /// Something in another system call; a kernel thread: work.
     Other,
-    /// Not known, since it had no event from the beginning to the end: it slept, or could run and was never served.
-    Throughout,
     /// The kernel did not show that it was switched out: it ran at first.
     Unseen,
 }
@@ -119,78 +137,75 @@ impl BlockedOn {
             Self::Stopped => "stopped or traced",
             Self::Frozen => "frozen",
             Self::Other => "other system calls",
-            Self::Throughout => "no event: asleep, or never served",
             Self::Unseen => "not seen",
         }
     }
 }
 
+/// From the map `threads`.
+pub(crate) fn threads_at_end(memory: &Memory, threads: &[u8]) -> AtEnd {
+    let (start, end) = memory.span();
+    let mut slots = vec![ThreadsAtEnd::default(); memory.shape.slots];
+    for thread in words(threads).chunks_exact(THREAD_WORDS) {
+        let (slot, since, kind) = ((thread[0] >> 56) as usize, thread[8], thread[9] as u32);
+        let is_there = thread[0] as u32 != 0 && kind != ENDED;
+        let Some(slot) = slots.get_mut(slot).filter(|_| is_there) else { continue };
+        slot.threads += 1;
+        let ns = end.saturating_sub(since.max(start));
+        if let Some(sum) = slot.ns.get_mut(kind as usize).filter(|_| since > 0) {
+            *sum += ns;
+            slot.throughout_ns += if since == BEFORE { ns } else { 0 };
+        }
+    }
+    slots
+}
+
 impl ThreadTime {
-    /// From what was counted for a target, the map `threads`, and the number of its threads when counting ended; `None` if the map
-    /// has another size than this version's.
-    pub(crate) fn new(
-        memory: &Memory,
-        target: &Target,
-        counted: &Counted,
-        threads: &[u8],
-        alive: u64,
-    ) -> Option<Self> {
+    /// From what was counted for a target.
+    pub(crate) fn new(memory: &Memory, target: &Target, counted: &Counted, at_end: &AtEnd) -> Self {
         let (start, end) = memory.span();
-        let [births, born, deaths, died] =
-            [0, 1, 2, 3].map(|index| counted.sum(|cpu| cpu.lives[index]));
-        let at_start = (alive + deaths).saturating_sub(births);
+        let slots = || target.slots.iter().filter_map(|slot| at_end.get(*slot));
+        let threads: u64 = slots().map(|slot| slot.threads).sum();
+        let [births, born, deaths, died, moved] =
+            [0, 1, 2, 3, 4].map(|index| counted.sum(|cpu| cpu.lives[index]));
+        let at_start = (threads + deaths).saturating_sub(births);
         // Wraps around within: the sums of times are larger than their difference.
-        let total_ns = alive
+        let total_ns = threads
             .wrapping_mul(end)
             .wrapping_add(died)
             .wrapping_sub(born)
             .wrapping_sub(at_start.wrapping_mul(start));
-        let mut known = 0;
-        let mut ns: [u64; KINDS.len()] =
-            std::array::from_fn(|kind| counted.sum(|cpu| cpu.blocked[kind]));
-        if !threads.len().is_multiple_of(THREAD_WORDS * 8) {
-            return None;
-        }
-        for thread in words(threads).chunks_exact(THREAD_WORDS) {
-            let (slot, kind) = ((thread[0] >> 56) as usize, thread[9] as u32);
-            if thread[0] as u32 == 0 || !target.slots.contains(&slot) || kind == ENDED {
-                continue;
-            }
-            known += 1;
-            let since = thread[8];
-            if let Some(ns) = ns.get_mut(kind as usize).filter(|_| since > 0) {
-                *ns += end.saturating_sub(since);
-            }
-        }
-        let (ran_ns, could_run_ns) = (counted.sum(|cpu| cpu.ran), counted.sum(CountedCpu::waited));
-        let throughout = alive.saturating_sub(known) * (end - start);
-        let parts = KINDS.into_iter().zip(ns).chain([(BlockedOn::Throughout, throughout)]);
+        let still = |kind: usize| slots().map(|slot| slot.ns[kind]).sum::<u64>();
+        let ns: [u64; KINDS.len()] =
+            std::array::from_fn(|kind| counted.sum(|cpu| cpu.blocked[kind]) + still(kind));
+        // Charged up to the last event of each CPU.
+        let waits = |cpu: &CountedCpu| cpu.waiting.max(0) as u64 * end.saturating_sub(cpu.last);
+        let could_run_ns = counted.sum(|cpu| cpu.waited() + waits(cpu)) + still(UNSERVED);
+        let ran_ns = counted.sum(|cpu| cpu.ran) + still(RAN);
         let percent = |ns: u64| ns as f64 / total_ns.max(1) as f64 * 100.0;
-        let mut blocked: Vec<Blocked> = parts
+        let mut blocked: Vec<Blocked> = KINDS
+            .into_iter()
+            .zip(ns)
             .filter(|(_, ns)| *ns > 0)
             .map(|(on, ns)| Blocked { on, ns, percent: percent(ns) })
             .collect();
         blocked.sort_by_key(|part| std::cmp::Reverse(part.ns));
         let found = ran_ns + could_run_ns + blocked.iter().map(|part| part.ns).sum::<u64>();
-        let allowed = (total_ns as f64 * TOLERANCE).max(NEGLIGIBLE_NS as f64);
-        let reason = (found.abs_diff(total_ns) as f64 > allowed).then(|| {
-            format!(
-                "the parts sum up to {:.3} s, and {alive} threads had {:.3} s: threads were moved into the group or out of it, \
-                 or events were missed",
+        let with_events = total_ns.saturating_sub(slots().map(|slot| slot.throughout_ns).sum());
+        let allowed = (with_events as f64 * TOLERANCE).max(NEGLIGIBLE_NS as f64);
+        let reason = match found.abs_diff(total_ns) as f64 > allowed {
+            // What one was last seen to do here was counted to the end.
+            _ if moved > 0 => Some(format!("{moved} threads were moved to another group")),
+            true => Some(format!(
+                "the parts sum up to {:.3} s, and {threads} threads had {:.3} s: threads were moved to another group, or events were \
+                 missed",
                 found as f64 / 1e9,
                 total_ns as f64 / 1e9
-            )
-        });
+            )),
+            false => None,
+        };
         let difference_percent = percent(found) - percent(total_ns);
-        Some(Self {
-            threads: alive,
-            total_ns,
-            ran_ns,
-            could_run_ns,
-            blocked,
-            difference_percent,
-            reason,
-        })
+        Self { threads, total_ns, ran_ns, could_run_ns, blocked, difference_percent, reason }
     }
 }
 
@@ -210,45 +225,61 @@ mod tests {
     }
 
     /// A machine with one CPU whose events were from `START` to `END`, and what it counted for the target.
-    fn time(cpu: CountedCpu, threads: &[Vec<u8>], alive: u64) -> ThreadTime {
-        let shape = Shape { cpus: 1, slots: 1 };
+    fn time(cpu: CountedCpu, threads: &[Vec<u8>]) -> ThreadTime {
+        let shape = Shape { cpus: 1, slots: 2 };
         let mut memory = Memory { shape, cpus: Vec::new(), slots: Vec::new() };
         memory.cpus = vec![0; Memory::sizes(shape).0];
         memory.cpus[..8].copy_from_slice(&START.to_ne_bytes());
         memory.cpus[8..16].copy_from_slice(&END.to_ne_bytes());
         let target = Target { name: "/a".to_owned(), slots: vec![0], classes: vec![8] };
         let counted = Counted { cpus: vec![(0, cpu)] };
-        ThreadTime::new(&memory, &target, &counted, &threads.concat(), alive).unwrap()
+        let at_end = threads_at_end(&memory, &threads.concat());
+        ThreadTime::new(&memory, &target, &counted, &at_end)
     }
 
     #[test]
     fn parts_of_threads_that_sleep_began_and_ended_sum_up_to_the_whole() {
-        // One slept from 1.5 s on, one from before to after; one began at 2 s, ran for 0.4 s and ended.
-        let futex = BlockedOn::Futex.number().into();
-        let threads =
-            [thread(7, 0, 1_500_000_000, futex), thread(8, 0, 0, ENDED), thread(9, 1, 5, futex)];
-        let mut cpu = CountedCpu { ran: 900_000_000, ..CountedCpu::default() };
-        cpu.lives = [1, 2_000_000_000, 1, 2_400_000_000];
-        let found = time(cpu, &threads, 2);
-        assert_eq!((found.total_ns, found.reason.as_deref()), (4_400_000_000, None));
+        // One slept from 1.5 s on, one from before to after, one was never served, one ran throughout, one is of another group; one
+        // began at 2 s, ran for 0.4 s and ended; one has been waiting for a CPU since its last event at 2.5 s.
+        let [futex, child] = [BlockedOn::Futex, BlockedOn::Child].map(|on| on.number().into());
+        let threads = [
+            thread(7, 0, 1_500_000_000, futex),
+            thread(8, 0, 0, ENDED),
+            thread(9, 1, 5, futex),
+            thread(10, 0, BEFORE, child),
+            thread(11, 0, BEFORE, UNSERVED as u32),
+            thread(12, 0, BEFORE, RAN as u32),
+            thread(13, 0, 0, 0),
+        ];
+        let mut cpu = CountedCpu { ran: 2_400_000_000, ..CountedCpu::default() };
+        (cpu.waiting, cpu.last) = (1, 2_500_000_000);
+        cpu.lives = [1, 2_000_000_000, 1, 2_400_000_000, 0];
+        let found = time(cpu, &threads);
+        assert_eq!((found.threads, found.total_ns, found.reason), (5, 10_400_000_000, None));
+        assert_eq!((found.ran_ns, found.could_run_ns), (4_400_000_000, 2_500_000_000));
         let parts: Vec<_> = found.blocked.iter().map(|part| (part.on, part.ns)).collect();
-        let expected = [(BlockedOn::Throughout, 2_000_000_000), (BlockedOn::Futex, 1_500_000_000)];
+        let expected = [(BlockedOn::Child, 2_000_000_000), (BlockedOn::Futex, 1_500_000_000)];
         assert_eq!(parts, expected);
-        assert!(found.difference_percent.abs() < 1e-9, "{found:?}");
+        assert!(found.difference_percent.abs() < 1e-9, "{:?}", found.difference_percent);
     }
 
     #[test]
     fn a_sum_that_misses_the_whole_by_more_than_a_percent_is_void() {
-        let known = thread(7, 0, 0, 0);
-        let ran = |ran| {
-            time(CountedCpu { ran, ..CountedCpu::default() }, std::slice::from_ref(&known), 1)
+        // Those that sleep throughout make no error smaller.
+        let mut threads = vec![thread(1, 0, BEFORE, 0); 50];
+        threads.push(thread(7, 0, 0, 0));
+        let ran = |ran, moved| {
+            let mut cpu = CountedCpu { ran, ..CountedCpu::default() };
+            (cpu.last, cpu.lives[4]) = (END, moved);
+            time(cpu, &threads)
         };
-        assert_eq!(ran(1_985_000_000).reason, None);
-        let reason = ran(1_900_000_000).reason.unwrap();
+        assert_eq!(ran(1_985_000_000, 0).reason, None);
+        let reason = ran(1_900_000_000, 0).reason.unwrap();
         assert!(
-            reason.starts_with("the parts sum up to 1.900 s, and 1 threads had 2.000 s"),
+            reason.starts_with("the parts sum up to 101.900 s, and 51 threads had 102.000 s"),
             "{reason}"
         );
+        assert_eq!(ran(2_000_000_000, 2).reason.unwrap(), "2 threads were moved to another group");
     }
 
     #[test]

@@ -53,7 +53,7 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 	struct cpu *c = cpu_of(cpu);
 	struct segment *segment;
 	struct rq *rq;
-	__u64 start, now, steal;
+	__u64 start, now, steal, last;
 
 	if (!s || !c)
 		return 0;
@@ -70,6 +70,7 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 	charge(s, c, cpu, now, steal);
 	/* No interrupt is served here: the end of one was missed. */
 	c->interrupt_depth = 0;
+	last = c->segments[(c->segment - 1) & (SEGMENTS - 1)].until;
 	segment = &c->segments[c->segment++ & (SEGMENTS - 1)];
 	segment->until = now;
 	segment->class = c->running;
@@ -78,7 +79,7 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 		leave_idle(c, now);
 	end(s, next, to, c, cpu, now);
 	if (SLOT(from))
-		depart(s, prev, from, c, cpu, now);
+		depart(s, prev, from, c, cpu, last, now);
 	if (!next->pid)
 		enter_idle(c, cpu, now);
 	c->running = CLASS(to);
@@ -92,27 +93,27 @@ INLINE void start_wait(struct settings *s, struct task_struct *p, __u32 index, i
 	struct rq *rq = p->se.cfs_rq->rq;
 	__u64 now = rq->clock;
 	struct cpu *c = cpu_of(rq->cpu);
-	struct thread *known = find(p), *t = find_or_make(p, p->sched_info.run_delay, index);
 	struct slot *slot = slot_of(s, rq->cpu, index);
+	struct thread *t;
 
 	if (!c || !slot)
 		return;
 	slot->counters[WAKEUPS]++;
 	charge(s, c, rq->cpu, now, stolen(rq));
-	if (!t)
+	t = find_or_make(s, p, slot, index, now, is_new);
+	if (!t || t->waits)
 		return;
-	/* An ended thread may have had the same id. */
-	if (is_new && !t->waits)
-		t->run_delay = p->sched_info.run_delay;
-	if (is_new) {
-		t->blocked = 0;
-		t->kind = 0;
-		slot->births++;
-		slot->born += now;
-	} else {
-		find_unseen(s, p, t, known != 0);
+	/* It was not shown how it was switched out: it ran since it was switched in, and then was blocked. */
+	if (!t->blocked) {
+		t->kind = BLOCKED_UNSEEN;
+		t->blocked = p->sched_info.last_arrival;
 	}
-	unblock(t, slot, now);
+	unblock(t, slot, p, now);
+	/*
+	 * A thread that was moved while it slept on its queue (sched_delayed, 6.12) is queued for the kernel since then, and its sleep
+	 * becomes run_delay: sched_info_enqueue keeps the first time, and nothing clears it when the thread leaves the queue.
+	 */
+	t->run_delay += now - p->sched_info.last_queued;
 	begin(s, p, t, index, slot, c, rq->cpu, now);
 }
 
@@ -230,4 +231,35 @@ SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_exit)
 {
 	return are_softirqs_threads() ? 0 : leave_interrupt();
+}
+
+/*
+ * Runs for each thread before the first event, which most sleepers of a host are without, and after the last one: one that has moved
+ * to another group meanwhile and was not seen there is still counted in its former one.
+ */
+SEC("iter/task")
+int task(struct bpf_iter__task *walk)
+{
+	struct task_struct *p = walk->task;
+	__u32 zero = 0, place, at;
+	struct settings *s = bpf_map_lookup_elem(&settings, &zero);
+	struct slot *slot;
+	struct thread *t;
+
+	if (!p || !s || p->__state & DEAD)
+		return 0;
+	place = place_of(s, p);
+	at = p->pid & (THREADS - 1);
+	t = bpf_map_lookup_elem(&threads, &at);
+	if (!t)
+		return 0;
+	if (!memory.began) {
+		if (SLOT(place))
+			note(s, p, t, BOUNDED(SLOT(place) - 1, SLOTS));
+	} else if (t->pid == p->pid && t->kind != KINDS && SLOT(place) != t->slot + 1) {
+		slot = slot_of(s, bpf_get_smp_processor_id(), t->slot);
+		if (slot)
+			slot->moved++;
+	}
+	return 0;
 }

@@ -109,7 +109,7 @@ impl<'c> CommandWatcher<'c> {
     }
 
     fn read(&self, watch: WaitWatch) -> Result<Answer, KernelError> {
-        one_answer(self.place.root, self.place.hierarchy, &self.target(), watch)
+        one_answer(self.place.root, self.place.hierarchy, watch)
     }
 
     /// The answer is complete: the proof follows, or nothing.

@@ -6,31 +6,9 @@ use std::path::{Path, PathBuf};
 use assay_sys::kernel::parse::cgroups::process_groups;
 use assay_sys::kernel::{Error, Root};
 
-use super::Watched;
-use crate::watch::waits::CpuHierarchy;
-
 /// Processes of a group and of all groups below it.
 pub(super) fn members(root: &Root, directory: &Path) -> Result<BTreeSet<u32>, Error> {
-    listed(root, directory, "cgroup.procs")
-}
-
-/// How many threads a target has.
-pub(super) fn threads(
-    root: &Root,
-    hierarchy: &CpuHierarchy,
-    target: &Watched,
-) -> Result<u64, Error> {
-    let file = if hierarchy.is_v2() { "cgroup.threads" } else { "tasks" };
-    let count = match target {
-        Watched::Process(id) => root.directories(Path::new(&format!("/proc/{id}/task")))?.len(),
-        Watched::Group(path) => listed(root, &hierarchy.directory(path), file)?.len(),
-    };
-    Ok(count as u64)
-}
-
-/// The numbers in a file of a group and of all groups below it.
-fn listed(root: &Root, directory: &Path, file: &str) -> Result<BTreeSet<u32>, Error> {
-    let listed = |directory: &Path| root.read(directory.join(file));
+    let listed = |directory: &Path| root.read(directory.join("cgroup.procs"));
     let below = |directory: &Path| -> Result<Vec<PathBuf>, Error> {
         Ok(root.directories(directory)?.iter().map(|name| directory.join(name)).collect())
     };

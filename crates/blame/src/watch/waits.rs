@@ -15,7 +15,8 @@ use assay_sys::kernel::bpf_map::BpfMap;
 use assay_sys::kernel::parse::cgroups::process_groups;
 use assay_sys::kernel::{Error, Root};
 
-use crate::{Answer, Memory, Shape, Target, ThreadTime};
+use crate::thread_time::threads_at_end;
+use crate::{Answer, Memory, Shape, Target, ThreadTime, Verdict};
 use classes::Classes;
 use sched_ext::SchedExt;
 use visitor::Visitor;
@@ -120,6 +121,8 @@ impl WaitWatch {
     /// The kernel refuses to switch the programs on.
     pub fn start(&mut self) -> Result<(), Error> {
         self.sched_ext = self.sched_ext.again();
+        self.enable(false)?;
+        self.programs.walk("task")?;
         self.started = Instant::now();
         self.enable(true)?;
         self.visitor = Visitor::start();
@@ -141,50 +144,39 @@ impl WaitWatch {
     /// Ends the counting, on all CPUs at once.
     ///
     /// # Errors
-    /// The kernel refuses to switch the programs off.
+    /// The kernel refuses to switch the programs off, or to go through all threads.
     pub fn stop(&mut self) -> Result<(), Error> {
         self.enable(false)?;
-        self.visitor = None;
         self.length = Some(self.elapsed());
-        Ok(())
+        self.visitor = None;
+        self.programs.walk("task")
     }
 
     /// Ends the counting, if it has not been stopped, and reads it: one answer for each group, in their order.
     ///
     /// # Errors
     /// The kernel refuses to switch the programs off, or their memory cannot be read.
-    pub fn finish(self) -> Result<Vec<Answer>, Error> {
-        self.finish_with(|| None)
-    }
-
-    /// The same with the whole time of the only target's threads, which `threads` counts.
-    ///
-    /// # Errors
-    /// As [`WaitWatch::finish`].
-    pub fn finish_with(mut self, threads: impl Fn() -> Option<u64>) -> Result<Vec<Answer>, Error> {
+    pub fn finish(mut self) -> Result<Vec<Answer>, Error> {
         if self.length.is_none() {
             self.stop()?;
         }
-        let alive = threads();
         std::thread::sleep(LAST_EVENTS);
-        self.read(self.elapsed().as_secs_f64(), alive)
+        self.so_far()
     }
 
     /// What was counted up to now, while counting goes on: one answer for each group, in their order. What a CPU
-    /// has done since its last event is missing.
+    /// has done since its last event is missing, and the whole time of threads.
     ///
     /// # Errors
     /// The memory of the programs cannot be read.
     pub fn so_far(&self) -> Result<Vec<Answer>, Error> {
-        self.read(self.elapsed().as_secs_f64(), None)
-    }
-
-    fn read(&self, seconds: f64, alive: Option<u64>) -> Result<Vec<Answer>, Error> {
+        let seconds = self.elapsed().as_secs_f64();
         let map = |name| self.programs.map(name).and_then(BpfMap::all);
         let memory = Memory { shape: self.classes.shape, cpus: map("cpus")?, slots: map("slots")? };
         let missed = self.ran().map(|ran| ran.missed);
         let sched_ext = self.sched_ext.objection();
-        let threads = alive.map(|alive| map("threads").map(|map| (map, alive))).transpose()?;
+        let threads = self.length.map(|_| map("threads")).transpose()?;
+        let at_end = threads.map(|threads| threads_at_end(&memory, &threads));
         let answer = |target: &Target| {
             let counted = memory.counted(target).ok_or_else(|| {
                 let path = Path::new("the maps of the eBPF programs");
@@ -192,10 +184,18 @@ impl WaitWatch {
             })?;
             let mut answer = Answer::new(&target.name, seconds, &counted, &self.classes.names);
             answer.set_missed(missed);
-            answer.thread_time = threads.as_ref().and_then(|(threads, alive)| {
-                ThreadTime::new(&memory, target, &counted, threads, *alive)
-            });
             sched_ext.iter().for_each(|reason| answer.set_void(reason));
+            let time =
+                at_end.as_ref().map(|at_end| ThreadTime::new(&memory, target, &counted, at_end));
+            // It has the waiting as a part.
+            answer.thread_time = time.map(|time| ThreadTime {
+                reason: answer
+                    .reason
+                    .clone()
+                    .filter(|_| answer.verdict == Verdict::Void)
+                    .or(time.reason),
+                ..time
+            });
             Ok(answer)
         };
         self.classes.targets.iter().map(answer).collect()

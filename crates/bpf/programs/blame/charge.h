@@ -20,6 +20,11 @@ INLINE __u64 positive(__s64 value)
 	return value & ~(value >> 63);
 }
 
+INLINE __u64 greater(__u64 a, __u64 b)
+{
+	return a > b ? a : b;
+}
+
 INLINE __u64 lesser(__u64 a, __u64 b)
 {
 	return a - positive(a - b);

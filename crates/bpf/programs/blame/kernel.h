@@ -3,7 +3,11 @@
 // The kernel's structures, with the fields that are read: CO-RE finds their true offsets when a program is loaded.
 #include "../cgroup.h"
 
-#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+/* include/linux/sched.h */
+#define PF_KTHREAD 0x00200000
+#define PF_IO_WORKER 0x00000010 /* 5.12 */
+#define PF_USER_WORKER 0x00004000 /* 6.4 */
+#define TS_COMPAT 2 /* arch/x86/include/asm/thread_info.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct cfs_rq;
@@ -36,7 +40,11 @@ struct sched_info {
 struct cpumask {
 	unsigned long bits[1];
 };
+struct thread_info {
+	unsigned int status; /* x86 */
+};
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
 	int pid;
@@ -58,3 +66,9 @@ struct pt_regs___call {
 	int syscallno; /* arm64 */
 };
 #pragma clang attribute pop
+
+/* What a program of the section iter/task is given (kernel/bpf/task_iter.c). */
+struct bpf_iter__task {
+	void *meta;
+	struct task_struct *task; /* 0 after the last one */
+};

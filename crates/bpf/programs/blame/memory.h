@@ -25,7 +25,7 @@ enum { BUCKETS = 40, SEGMENTS = 64, LONGEST = 8, SHOWN = 12, MASK_WORDS = 4 };
 /* A power of two: threads whose ids are equal modulo this share an entry. */
 enum { THREADS = 65536 };
 
-/* What threads that want no CPU wait for; crates/blame/src/blocked.rs has the same numbers. */
+/* What threads that want no CPU wait for; crates/blame/src/thread_time.rs has the same numbers. */
 enum blocked {
 	BLOCKED_OTHER,
 	BLOCKED_READ,
@@ -40,6 +40,8 @@ enum blocked {
 	BLOCKED_STOPPED,
 	BLOCKED_FROZEN,
 	BLOCKED_UNSEEN,
+	BLOCKED_UNSERVED, /* not blocked: it could run throughout */
+	BLOCKED_RAN, /* not blocked: it ran throughout */
 	KINDS = 16
 };
 
@@ -150,7 +152,9 @@ struct slot {
 	__u64 lengths[BUCKETS]; /* waits by the logarithm of their length in ns */
 	struct wait longest[LONGEST];
 	__u64 blocked[KINDS]; /* ns of threads that wanted no CPU, and want one again */
-	__u64 births, born, deaths, died; /* threads that began and ended, and the sums of when */
+	/* Threads that began or came, and that ended or are no longer followed, with the sums of when. */
+	__u64 births, born, deaths, died;
+	__u64 moved; /* threads that went to another group and were not seen there */
 };
 
 /*
@@ -169,10 +173,13 @@ struct thread {
 	__u32 held; /* `slot.releases` + 1 when the quota held it */
 	__u64 any_idle, own_idle; /* idle times of these CPUs and of its own when its wait began on this CPU */
 	__u64 idle_elsewhere; /* of its wait on CPUs from which it was moved */
-	__u64 blocked; /* since when it has wanted no CPU; 0: it wants one */
+	__u64 blocked; /* since when it has wanted no CPU, or BEFORE; 0: it wants one */
 	__u32 kind; /* what it waits for; KINDS: it has ended */
 	__u32 unused;
 };
+
+/* Instead of when a thread was blocked: before the first event. If none follows, its kind says what it did throughout. */
+#define BEFORE 1
 
 /* For how long at least one of some CPUs has been idle. */
 struct mask {
@@ -184,10 +191,10 @@ struct mask {
 
 /* The only variable. */
 struct memory {
+	__u64 began; /* clock of the first event of any CPU */
 	__u64 cache[CACHE]; /* of places */
 	struct mask masks[MASKS];
 	__u64 masks_used;
-	__u64 began; /* clock of the first event of any CPU */
 };
 struct memory memory;
 
@@ -214,21 +221,4 @@ INLINE struct thread *find(struct task_struct *p)
 	__u32 at = p->pid & (THREADS - 1);
 	struct thread *t = bpf_map_lookup_elem(&threads, &at);
 	return t && t->pid == p->pid ? t : 0;
-}
-
-/* The entry of a thread that was switched out or woken; a new one begins with what the kernel has counted so far. */
-INLINE struct thread *find_or_make(struct task_struct *p, __u64 run_delay, __u32 slot)
-{
-	__u32 at = p->pid & (THREADS - 1);
-	struct thread *t = bpf_map_lookup_elem(&threads, &at);
-	if (!t || (t->pid != p->pid && t->waits))
-		return 0;
-	if (t->pid != p->pid) {
-		t->pid = p->pid;
-		t->run_delay = run_delay;
-		t->slot = slot;
-		t->blocked = 0;
-		t->kind = 0;
-	}
-	return t;
 }

@@ -139,28 +139,44 @@ INLINE void count_ended(struct cpu *c, __u32 index, struct slot *slot, struct ta
 		keep(c, slot, p);
 }
 
+/*
+ * A thread was preempted on its way to sleep, and goes on without having slept: the kernel counts no wait (sched_info_depart).
+ */
+INLINE void count_preempted(struct task_struct *p, struct slot *slot, __u64 now)
+{
+	struct thread *t = find(p);
+
+	if (!t || !t->blocked)
+		return;
+	t->kind = BLOCKED_UNSEEN;
+	unblock(t, slot, p, now);
+}
+
 /* A wait whose beginning was not shown: the kernel knows its length, nobody who ran meanwhile. */
 INLINE void charge_unseen(struct settings *s, struct task_struct *p, __u32 index, __u32 cpu, __u64 now)
 {
 	struct cpu *c = cpu_of(cpu);
 	struct slot *slot = slot_of(s, cpu, index);
-	__u64 queued = p->sched_info.last_queued, since;
+	__u64 queued = p->sched_info.last_queued, since = greater(queued, memory.began);
 	struct thread *t;
 
 	if (!c || !slot)
 		return;
-	since = queued > c->first ? queued : c->first;
-	if (!queued || (__s64)(now - since) <= 0)
+	if (!queued) {
+		count_preempted(p, slot, now);
 		return;
-	/* What was waited before the first event is not ours, but the kernel will count it now. */
-	if (!find_or_make(p, p->sched_info.run_delay + (since - queued), index)) {
+	}
+	if ((__s64)(now - since) <= 0)
+		return;
+	t = find_or_make(s, p, slot, index, since, 0);
+	if (!t) {
 		slot->counters[DROPPED_WAITS]++;
 		slot->counters[DROPPED_NS] += now - since;
 		return;
 	}
-	t = find(p);
-	if (t)
-		unblock(t, slot, since);
+	unblock(t, slot, p, since);
+	/* What was waited before the first event is not ours, but the kernel will count it now. */
+	t->run_delay += since - queued;
 	slot->charged[UNSEEN] += now - since;
 	slot->counters[UNSEEN_WAITS]++;
 	c->ended = (struct ended){ .length = now - since };
@@ -173,7 +189,7 @@ INLINE void charge_hidden(struct settings *s, struct thread *t, struct task_stru
 	__u64 run_delay = p->sched_info.run_delay;
 	struct slot *slot = slot_of(s, cpu, t->slot);
 
-	if (!slot || (__s64)(run_delay - t->run_delay) <= 0)
+	if (!slot || t->blocked == BEFORE || (__s64)(run_delay - t->run_delay) <= 0)
 		return;
 	slot->charged[UNSEEN] += run_delay - t->run_delay;
 	slot->counters[UNSEEN_WAITS]++;
@@ -208,36 +224,35 @@ INLINE void end(struct settings *s, struct task_struct *p, __u32 place, struct c
 	}
 }
 
-/* What a thread ran until now counts from the first event on. cgroup2 counts groups on no CPU (cpuacct.usage_percpu). */
-INLINE void count_run(struct slot *slot, struct task_struct *p, struct cpu *c, __u64 now)
+/*
+ * A thread is switched out: what the kernel counted for it since the last time is complete now. It was switched in when the kernel
+ * noted that (not for one that count_preempted meets) or at the last event here, whichever is later.
+ */
+INLINE void depart(struct settings *s, struct task_struct *p, __u32 place, struct cpu *c, __u32 cpu, __u64 last, __u64 now)
 {
-	__u64 arrived = p->sched_info.last_arrival;
-
-	slot->counters[RAN_NS] += now - (arrived > c->first ? arrived : c->first);
-}
-
-/* A thread is switched out: what the kernel counted for it since the last time is complete now. */
-INLINE void depart(struct settings *s, struct task_struct *p, __u32 place, struct cpu *c, __u32 cpu, __u64 now)
-{
-	__u64 run_delay = p->sched_info.run_delay;
+	__u64 run_delay = p->sched_info.run_delay, arrived = p->sched_info.last_arrival;
 	__u32 index = BOUNDED(SLOT(place) - 1, SLOTS);
-	struct thread *t = find_or_make(p, run_delay, index);
-	struct slot *slot = slot_of(s, cpu, index);
+	struct slot *slot = slot_of(s, cpu, index), *before;
+	struct thread *t;
 
-	if (slot)
-		count_run(slot, p, c, now);
+	if (!slot)
+		return;
+	arrived = greater(greater(arrived, last), memory.began);
+	/* cgroup2 counts groups on no CPU (cpuacct.usage_percpu). */
+	if ((__s64)(now - arrived) > 0)
+		slot->counters[RAN_NS] += now - arrived;
+	t = find_or_make(s, p, slot, index, arrived, 0);
 	if (!t)
 		return;
+	unblock(t, slot, p, arrived);
 	/* Less than before: the entry is that of an ended thread with the same id. */
-	slot = run_delay > t->run_delay ? slot_of(s, cpu, t->slot) : 0;
-	if (slot)
-		slot->run_delay += run_delay - t->run_delay;
+	before = run_delay > t->run_delay ? slot_of(s, cpu, t->slot) : 0;
+	if (before)
+		before->run_delay += run_delay - t->run_delay;
 	t->run_delay = run_delay;
 	if (t->waits)
 		leave(s, t, c, cpu, now);
-	slot = slot_of(s, cpu, index);
-	if (!slot)
-		return;
+	t->slot = index;
 	/* As sched_info_depart asks, which begins a wait for the kernel. */
 	if (p->__state)
 		block(s, p, t, slot, now);

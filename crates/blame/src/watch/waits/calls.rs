@@ -18,6 +18,7 @@ const EVERYWHERE: [(BlockedOn, &[i64]); 7] = [
             libc::SYS_recvmmsg,
             libc::SYS_accept,
             libc::SYS_accept4,
+            libc::SYS_connect,
         ],
     ),
     (
@@ -28,7 +29,6 @@ const EVERYWHERE: [(BlockedOn, &[i64]); 7] = [
             libc::SYS_sendto,
             libc::SYS_sendmsg,
             libc::SYS_sendmmsg,
-            libc::SYS_connect,
         ],
     ),
     (
@@ -45,7 +45,8 @@ const EVERYWHERE: [(BlockedOn, &[i64]); 7] = [
         ],
     ),
     (BlockedOn::Time, &[libc::SYS_nanosleep, libc::SYS_clock_nanosleep]),
-    (BlockedOn::Futex, &[libc::SYS_futex, libc::SYS_futex_waitv, 455]), // futex_wait, 6.7
+    // 455: futex_wait, 6.7.
+    (BlockedOn::Futex, &[libc::SYS_futex, libc::SYS_futex_waitv, 455, libc::SYS_semtimedop]),
     (BlockedOn::Child, &[libc::SYS_wait4, libc::SYS_waitid]),
     (BlockedOn::FileLock, &[libc::SYS_flock, libc::SYS_fcntl]),
 ];
