@@ -6,7 +6,6 @@
 
 mod amount;
 mod bandwidth;
-mod condition;
 mod cpu_weight;
 mod device;
 mod device_rule;
@@ -18,19 +17,16 @@ mod kernel_version;
 mod named;
 mod range;
 mod reading;
-mod reference;
 mod table;
 mod translate;
 
-pub use condition::Condition;
 pub use cpu_weight::{Contender, THREAD_WEIGHT, Threads, WEIGHT_MODE_FILE, WeightMode};
 pub use device::{Key, KeyKind, PLACEHOLDER};
 pub use device_rule::{DeviceKind, DeviceRule};
 pub use entry::{Counterpart, Knob, Role, SupportedVersions, Unit};
 pub use file::{File, GroupScope, Mode};
 pub use host_setting::{
-    HostSetting, SideEffect, THP, WEIGHT_MODE, host_setting, host_settings, settings_reference,
-    suggest_host_setting,
+    HostSetting, SideEffect, THP, WEIGHT_MODE, host_setting, host_settings, suggest_host_setting,
 };
 pub use inventory::{
     Evidence, ExpectedFile, Kernel, KnobFact, MountedHierarchy, expected_files, inventory,
@@ -42,7 +38,6 @@ pub use reading::{
     Limit, bandwidth, device_lines, field, is_of_new_group, limit, matches_default,
     matches_written, numeric_reading, weight, weight_on,
 };
-pub use reference::reference;
 pub use table::{WEIGHT_AS_NICE, all, find, setting_files, settings, suggest};
 pub use translate::{
     CORE, DeviceDecision, DiskQueue, RootSetting, Translation, Untranslatable, Version, translate,

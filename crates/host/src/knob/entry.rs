@@ -4,7 +4,6 @@ pub(crate) mod build;
 
 use serde::Serialize;
 
-use crate::knob::condition::Condition;
 use crate::knob::file::{File, GroupScope};
 use crate::knob::kernel_version::KernelVersion;
 use crate::knob::range::ValueRange;
@@ -109,8 +108,6 @@ pub struct Knob {
     pub v1: Option<File>,
     /// Its counterpart on the other version.
     pub counterpart: Counterpart,
-    /// Side conditions.
-    pub conditions: &'static [Condition],
     /// A one-line description.
     pub about: &'static str,
     /// Documents, and files of the kernel's source.

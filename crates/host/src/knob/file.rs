@@ -53,9 +53,6 @@ pub struct File {
     pub writable_since: Option<KernelVersion>,
     /// Whether its mode bits differ between kernels without a noticeable effect.
     pub mode_varies: bool,
-    /// Whether it belongs to the owner of a delegated subtree: listed in
-    /// /sys/kernel/cgroup/delegate, or handed over by every delegating program on v1.
-    pub is_delegatable: bool,
     /// Whether every group shows it, even without its controller enabled.
     pub is_core: bool,
     /// The first kernel that has it.
@@ -78,7 +75,6 @@ impl File {
             mode,
             writable_since: None,
             mode_varies: false,
-            is_delegatable: false,
             is_core: false,
             since,
             until: None,
@@ -134,10 +130,6 @@ impl File {
 
     pub(crate) const fn core(self) -> Self {
         Self { is_core: true, ..self }
-    }
-
-    pub(crate) const fn delegatable(self) -> Self {
-        Self { is_delegatable: true, ..self }
     }
 
     pub(crate) const fn reads(self, default: &'static str) -> Self {

@@ -5,7 +5,6 @@
 //! when they are written (`vm.compact_memory`), and some can make the machine unusable
 //! (`vm.overcommit_memory`).
 
-mod reference;
 mod table;
 
 use assay_sys::closest;
@@ -13,7 +12,6 @@ use assay_sys::closest;
 use crate::knob::kernel_version::KernelVersion;
 use crate::knob::range::ValueRange;
 
-pub use reference::settings_reference;
 pub use table::host_settings;
 
 /// A side effect of writing a setting.
@@ -37,8 +35,6 @@ pub struct HostSetting {
     pub name: &'static str,
     /// The values it accepts.
     pub range: ValueRange,
-    /// The unit of its number; empty for words and switches.
-    pub unit: &'static str,
     /// The first kernel that has it.
     pub since: KernelVersion,
     /// The configuration option that it needs, if any.

@@ -266,39 +266,3 @@ impl fmt::Display for ValueRange {
         }
     }
 }
-
-impl ValueRange {
-    /// The values for a cell of a table, in Markdown.
-    #[must_use]
-    pub(crate) fn cell(&self) -> String {
-        match self {
-            Self::Integer { low, high } if low == high => format!("`{low}`"),
-            Self::Integer { low, high } => format!("`{low}..{high}`"),
-            Self::IntegerOrMax { low, high } => format!("`{low}..{high}`, `max`"),
-            Self::Switch => "`0`, `1`".to_owned(),
-            Self::BytesOrMax => "bytes, `max`".to_owned(),
-            Self::BytesOrZero { low: 1 } => "bytes".to_owned(),
-            Self::BytesOrZero { low } => format!("bytes from {low}, `0`"),
-            Self::BytesOrMinusOne => "bytes, `-1`".to_owned(),
-            Self::Reclaim => "bytes, `swappiness=0..200`".to_owned(),
-            Self::Microseconds { low, high } => format!("`{low}..{high}` us"),
-            Self::MicrosecondsOrMinusOne { low, high } => format!("`{low}..{high}` us, `-1`"),
-            Self::CpuBandwidth => {
-                "`QUOTA PERIOD` in us (`1000..`, `max`; `1000..1000000`), or `50 %` of a CPU"
-                    .to_owned()
-            }
-            Self::PercentOrMax => "`0.00..100.00`, `max`".to_owned(),
-            Self::IdList => "`0-3,8`".to_owned(),
-            Self::Weights { low, high } => format!("`{low}..{high}`, for a disk also `default`"),
-            Self::DeviceNumber { is_bytes: true, .. } => "`[MAJ:MIN] BYTES`".to_owned(),
-            Self::DeviceNumber { high, .. } => format!("`[MAJ:MIN] 0..{high}`"),
-            Self::DeviceKeys(keys) => {
-                format!("`[MAJ:MIN] {}`", joined(keys.iter().map(ToString::to_string), " "))
-            }
-            Self::ClassId => "`0x100001`, `10:1`".to_owned(),
-            Self::DeviceRules => "`c 1:3 rwm`, `b 8:* r`, `a`".to_owned(),
-            Self::Text => "text".to_owned(),
-            Self::Words(_) | Self::NamedKeys(_) | Self::NamedNumber { .. } => self.to_string(),
-        }
-    }
-}

@@ -1,7 +1,6 @@
 //! Constructors for entries of the table.
 
 use super::{Counterpart, Knob, Role, Unit};
-use crate::knob::condition::Condition;
 use crate::knob::file::File;
 use crate::knob::range::ValueRange;
 
@@ -46,7 +45,6 @@ const fn entry(
         v2: None,
         v1: None,
         counterpart: Counterpart::SameName,
-        conditions: &[],
         about: "",
         source: "",
     }
@@ -79,10 +77,6 @@ impl Knob {
     /// Sets the reason why the other version has no counterpart.
     pub(crate) const fn without_counterpart(self, why: &'static str) -> Self {
         Self { counterpart: Counterpart::Nothing(why), ..self }
-    }
-
-    pub(crate) const fn with_conditions(self, conditions: &'static [Condition]) -> Self {
-        Self { conditions, ..self }
     }
 
     pub(crate) const fn about(self, about: &'static str) -> Self {

@@ -20,7 +20,6 @@ const fn setting(name: &'static str, range: R) -> HostSetting {
     HostSetting {
         name,
         range,
-        unit: "",
         since: KernelVersion::two_six(0),
         config: None,
         effect: SideEffect::None,
@@ -29,10 +28,6 @@ const fn setting(name: &'static str, range: R) -> HostSetting {
 }
 
 impl HostSetting {
-    const fn unit(self, unit: &'static str) -> Self {
-        Self { unit, ..self }
-    }
-
     const fn since(self, since: KernelVersion) -> Self {
         Self { since, ..self }
     }
@@ -52,7 +47,6 @@ impl HostSetting {
 
 const PERCENT: R = R::Integer { low: 0, high: 100 };
 const COUNT: R = R::Integer { low: 0, high: 2_147_483_647 };
-const CENTISECONDS: &str = "hundredths of a second";
 const THP_CONFIG: &str = "CONFIG_TRANSPARENT_HUGEPAGE";
 const NUMA_CONFIG: &str = "CONFIG_NUMA";
 
@@ -64,36 +58,28 @@ static TABLE: LazyLock<Vec<HostSetting>> =
 
 const WRITEBACK: &[HostSetting] = &[
     setting("vm.dirty_ratio", PERCENT)
-        .unit("percent of dirtyable memory")
         .with(SideEffect::Zeroes("vm.dirty_bytes"))
         .about("dirty memory above which writing processes wait for writeback"),
     setting("vm.dirty_bytes", R::BytesOrZero { low: 8192 })
-        .unit("bytes")
         .since(BYTES)
         .with(SideEffect::Zeroes("vm.dirty_ratio"))
         .about("the same as an amount; 0 if `vm.dirty_ratio` is in effect"),
     setting("vm.dirty_background_ratio", PERCENT)
-        .unit("percent of dirtyable memory")
         .with(SideEffect::Zeroes("vm.dirty_background_bytes"))
         .about("dirty memory above which the kernel starts writeback"),
     setting("vm.dirty_background_bytes", R::BytesOrZero { low: 1 })
-        .unit("bytes")
         .since(BYTES)
         .with(SideEffect::Zeroes("vm.dirty_background_ratio"))
         .about("the same as an amount; 0 if `vm.dirty_background_ratio` is in effect"),
     setting("vm.dirty_writeback_centisecs", COUNT)
-        .unit(CENTISECONDS)
         .about("interval at which the kernel looks for old dirty pages; 0 disables it"),
-    setting("vm.dirty_expire_centisecs", COUNT)
-        .unit(CENTISECONDS)
-        .about("age at which a dirty page is written back"),
+    setting("vm.dirty_expire_centisecs", COUNT).about("age at which a dirty page is written back"),
 ];
 
 const MEMORY: &[HostSetting] = &[
     setting("vm.swappiness", R::Integer { low: 0, high: 200 })
         .about("cost of swap relative to the file system; above 100 since 5.8"),
     setting("vm.page-cluster", R::Integer { low: 0, high: 31 })
-        .unit("power of two of pages")
         .about("number of pages read from swap at once"),
     setting(
         "vm.zone_reclaim_mode",
@@ -106,11 +92,9 @@ const MEMORY: &[HostSetting] = &[
         "vm.watermark_scale_factor",
         R::Integer { low: 1, high: 3000 },
     )
-    .unit("ten-thousandths of a node's memory")
     .since(KernelVersion::new(4, 6))
     .about("distance of the watermarks between which kswapd works; above 1000 since 5.18"),
     setting("vm.watermark_boost_factor", COUNT)
-        .unit("ten-thousandths of the high watermark")
         .since(KernelVersion::new(5, 0))
         .about("how much further reclaim goes after fragmentation; 0 disables it"),
     setting("vm.compaction_proactiveness", PERCENT)
@@ -121,7 +105,6 @@ const MEMORY: &[HostSetting] = &[
         "vm.extfrag_threshold",
         R::Integer { low: 0, high: 1000 },
     )
-    .unit("thousandths of the fragmentation index")
     .since(KernelVersion::two_six(35))
     .needs("CONFIG_COMPACTION")
     .about("below this index memory is reclaimed rather than compacted"),
@@ -139,7 +122,6 @@ const SCHEDULING: &[HostSetting] = &[
             "1: pages and threads are moved closer to each other; 2: memory tiering, since 5.18",
         ),
     setting("kernel.numa_balancing_promote_rate_limit_MBps", COUNT)
-        .unit("megabytes per second")
         .since(KernelVersion::new(6, 1))
         .needs("CONFIG_NUMA_BALANCING")
         .about("highest promotion rate of memory tiering"),
@@ -148,7 +130,6 @@ const SCHEDULING: &[HostSetting] = &[
         .needs("CONFIG_SCHED_AUTOGROUP")
         .about("whether each session is scheduled as a group"),
     setting("kernel.sched_cfs_bandwidth_slice_us", R::Integer { low: 1, high: 2_147_483_647 })
-        .unit("microseconds")
         .since(KernelVersion::new(3, 2))
         .needs("CONFIG_CFS_BANDWIDTH")
         .about("the part of a quota that a CPU takes at once"),
@@ -199,7 +180,6 @@ const HUGE_PAGES: &[HostSetting] = &[
         "thp.khugepaged/pages_to_scan",
         R::Integer { low: 1, high: 2_147_483_647 },
     )
-    .unit("pages")
     .since(HUGE)
     .needs(THP_CONFIG)
     .about("number of pages that khugepaged scans per round"),
@@ -207,7 +187,6 @@ const HUGE_PAGES: &[HostSetting] = &[
         "thp.khugepaged/scan_sleep_millisecs",
         COUNT,
     )
-    .unit("milliseconds")
     .since(HUGE)
     .needs(THP_CONFIG)
     .about("how long khugepaged sleeps between two rounds"),
@@ -215,7 +194,6 @@ const HUGE_PAGES: &[HostSetting] = &[
         "thp.khugepaged/alloc_sleep_millisecs",
         COUNT,
     )
-    .unit("milliseconds")
     .since(HUGE)
     .needs(THP_CONFIG)
     .about("how long khugepaged sleeps after a failed huge page allocation"),
@@ -223,7 +201,6 @@ const HUGE_PAGES: &[HostSetting] = &[
         "thp.khugepaged/max_ptes_none",
         R::Integer { low: 0, high: 511 },
     )
-    .unit("pages")
     .since(HUGE)
     .needs(THP_CONFIG)
     .about("number of unmapped pages allowed in a range that is collapsed into a huge page"),

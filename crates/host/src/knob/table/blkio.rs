@@ -1,6 +1,5 @@
 //! Block I/O on v1.
 
-use crate::knob::condition::Condition as C;
 use crate::knob::entry::build::{action, reading, setting};
 use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{
@@ -14,7 +13,6 @@ const GROUPED: &str = "CONFIG_BFQ_GROUP_IOSCHED";
 const THROTTLING: &str = "CONFIG_BLK_DEV_THROTTLING";
 const RATE: R = R::DeviceNumber { high: u64::MAX, is_bytes: true };
 const REQUESTS: R = R::DeviceNumber { high: u32::MAX as u64, is_bytes: false };
-const DIRECT: &[C] = &[C::WholeDisks, C::DirectWritesOnly];
 
 pub(super) const SOURCE: &str = "cgroup-v1/blkio-controller.rst; block/bfq-iosched.rst; block/blk-throttle.c (throtl_legacy_files); block/bfq-cgroup.c (bfq_blkcg_legacy_files); block/blk-ioprio.c";
 
@@ -22,7 +20,6 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("blkio.bfq.weight", IO, Unit::Weight, R::Integer { low: 1, high: 1_000 })
         .v1(bfq(read_write(4, 12).inside()).reads("100"))
         .as_files(&["io.bfq.weight"])
-        .with_conditions(&[C::NeedsBfq])
         .about("weight of disk time relative to sibling groups, under the scheduler bfq"),
     setting(
         "blkio.bfq.weight_device",
@@ -32,27 +29,22 @@ pub(super) static KNOBS: &[Knob] = &[
     )
     .v1(bfq(read_write(5, 4).inside()).reads("default 100"))
     .as_files(&["io.bfq.weight"])
-    .with_conditions(&[C::NeedsBfq, C::WholeDisks])
     .about("the same for one disk; 0 removes it"),
     setting("blkio.throttle.read_bps_device", IO, Unit::Rates, RATE)
         .v1(old_read_write(37).reads("").config(THROTTLING))
         .as_files(&["io.max"])
-        .with_conditions(DIRECT)
         .about("bytes per second that a group may read from a disk"),
     setting("blkio.throttle.write_bps_device", IO, Unit::Rates, RATE)
         .v1(old_read_write(37).reads("").config(THROTTLING))
         .as_files(&["io.max"])
-        .with_conditions(DIRECT)
         .about("bytes per second that a group may write to a disk"),
     setting("blkio.throttle.read_iops_device", IO, Unit::Rates, REQUESTS)
         .v1(old_read_write(37).reads("").config(THROTTLING))
         .as_files(&["io.max"])
-        .with_conditions(DIRECT)
         .about("requests per second that a group may read from a disk"),
     setting("blkio.throttle.write_iops_device", IO, Unit::Rates, REQUESTS)
         .v1(old_read_write(37).reads("").config(THROTTLING))
         .as_files(&["io.max"])
-        .with_conditions(DIRECT)
         .about("requests per second that a group may write to a disk"),
     counter("blkio.throttle.io_service_bytes", old_read_only(37).config(THROTTLING))
         .about("bytes per disk, this group only"),

@@ -1,6 +1,5 @@
 //! The files of every group, independent of its controllers.
 
-use crate::knob::condition::Condition as C;
 use crate::knob::entry::build::{action, reading, setting};
 use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_write, read_only, read_write, write_only};
@@ -18,20 +17,17 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("cgroup.type", GROUP, Unit::Word, R::Words(&["threaded"]))
         .v2(read_write(4, 14).inside().core().reads("domain"))
         .without_counterpart("on v1 every group accepts single threads (`tasks`)")
-        .with_conditions(&[C::OneWay])
         .about("whether the group accepts processes or single threads"),
     action("cgroup.procs", GROUP, Unit::Tasks, R::Text)
-        .v2(read_write(4, 5).core().delegatable().reads(""))
-        .v1(old_read_write(24).core().delegatable().reads(""))
-        .with_conditions(&[C::NoInternalProcesses])
+        .v2(read_write(4, 5).core().reads(""))
+        .v1(old_read_write(24).core().reads(""))
         .about("processes of the group; writing one id moves that process into it"),
     action("cgroup.threads", GROUP, Unit::Tasks, R::Text)
-        .v2(read_write(4, 14).core().delegatable().reads(""))
+        .v2(read_write(4, 14).core().reads(""))
         .as_files(&["tasks"])
-        .with_conditions(&[C::WithinThreadedDomain])
         .about("threads of the group; writing one id moves that thread into it"),
     action("tasks", GROUP, Unit::Tasks, R::Text)
-        .v1(old_read_write(24).core().delegatable().reads(""))
+        .v1(old_read_write(24).core().reads(""))
         .as_files(&["cgroup.threads"])
         .about("threads of the group; writing one id moves that thread into it"),
     reading("cgroup.controllers", GROUP, Unit::Word)
@@ -39,9 +35,8 @@ pub(super) static KNOBS: &[Knob] = &[
         .without_counterpart("v1 mounts each controller separately; see /proc/mounts")
         .about("controllers that this group can enable for its children"),
     action("cgroup.subtree_control", GROUP, Unit::Word, R::Text)
-        .v2(read_write(4, 5).core().delegatable().reads(""))
+        .v2(read_write(4, 5).core().reads(""))
         .without_counterpart("on v1 the controllers of a hierarchy are enabled in all of its groups")
-        .with_conditions(&[C::EnabledAbove, C::NoInternalProcesses])
         .about("controllers enabled for the children, written as `+cpu -io`"),
     reading("cgroup.events", GROUP, Unit::Table)
         .v2(read_only(4, 5).inside().core())

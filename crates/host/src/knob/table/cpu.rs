@@ -1,6 +1,5 @@
 //! CPU time.
 
-use crate::knob::condition::Condition as C;
 use crate::knob::entry::build::{reading, setting};
 use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_only, old_read_write, read_only, read_write};
@@ -18,12 +17,10 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("cpu.weight", CPU, Unit::Weight, R::Integer { low: 1, high: 10_000 })
         .v2(read_write(4, 15).inside().reads("100"))
         .as_files(&["cpu.shares"])
-        .with_conditions(&[C::NotWhileIdle])
         .about("weight of CPU time relative to sibling groups"),
     setting("cpu.weight.nice", CPU, Unit::Weight, R::Integer { low: -20, high: 19 })
         .v2(read_write(4, 15).inside().reads("0"))
         .as_files(&["cpu.shares"])
-        .with_conditions(&[C::NotWhileIdle])
         .about("the same weight, as a nice value"),
     setting("cpu.shares", CPU, Unit::Weight, R::Integer { low: 2, high: 262_144 })
         .v1(old_read_write(24).reads("1024"))
@@ -32,27 +29,22 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("cpu.max", CPU, Unit::CpuBandwidth, R::CpuBandwidth)
         .v2(read_write(4, 15).inside().reads("max 100000").config(BANDWIDTH))
         .as_files(&["cpu.cfs_quota_us", "cpu.cfs_period_us"])
-        .with_conditions(&[C::QuotaWithinParent])
         .about("CPU time in microseconds that a group may use in each period"),
     setting("cpu.cfs_quota_us", CPU, Unit::Microseconds, QUOTA)
         .v1(read_write(3, 2).reads("-1").config(BANDWIDTH))
         .as_files(&["cpu.max"])
-        .with_conditions(&[C::QuotaWithinParent])
         .about("CPU time that a group may use in each period"),
     setting("cpu.cfs_period_us", CPU, Unit::Microseconds, PERIOD)
         .v1(read_write(3, 2).reads("100000").config(BANDWIDTH))
         .as_files(&["cpu.max"])
-        .with_conditions(&[C::QuotaWithinParent])
         .about("length of the period of `cpu.cfs_quota_us`"),
     setting("cpu.max.burst", CPU, Unit::Microseconds, BURST)
         .v2(read_write(5, 14).inside().reads("0").config(BANDWIDTH))
         .as_files(&["cpu.cfs_burst_us"])
-        .with_conditions(&[C::BurstWithinQuota])
         .about("unused CPU time that can be saved for later periods"),
     setting("cpu.cfs_burst_us", CPU, Unit::Microseconds, BURST)
         .v1(read_write(5, 14).reads("0").config(BANDWIDTH))
         .as_files(&["cpu.max.burst"])
-        .with_conditions(&[C::BurstWithinQuota])
         .about("unused CPU time that can be saved for later periods"),
     setting("cpu.idle", CPU, Unit::Switch, R::Switch)
         .v2(read_write(5, 15).inside().reads("0"))
@@ -67,12 +59,10 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("cpu.rt_runtime_us", CPU, Unit::Microseconds, REAL_TIME_RUNTIME)
         .v1(old_read_write(25).reads("0").config(REAL_TIME))
         .without_counterpart(NO_REAL_TIME)
-        .with_conditions(&[C::RealTimeWithinParent])
         .about("CPU time for real-time tasks in each period; 0 allows none"),
     setting("cpu.rt_period_us", CPU, Unit::Microseconds, REAL_TIME_PERIOD)
         .v1(old_read_write(25).reads("1000000").config(REAL_TIME))
         .without_counterpart(NO_REAL_TIME)
-        .with_conditions(&[C::RealTimeWithinParent])
         .about("length of the period of `cpu.rt_runtime_us`"),
     reading("cpu.stat", CPU, Unit::Table)
         .v2(read_only(4, 15).core())

@@ -1,6 +1,5 @@
 //! CPUs and memory nodes.
 
-use crate::knob::condition::Condition as C;
 use crate::knob::entry::build::{reading, setting};
 use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_only, old_read_write, read_only, read_write};
@@ -16,12 +15,10 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("cpuset.cpus", CPUSET, Unit::Ids, R::IdList)
         .v2(read_write(5, 0).inside().reads(""))
         .v1(old_read_write(24).reads(""))
-        .with_conditions(&[C::BeforeProcesses, C::WithinParentList])
         .about("CPUs on which a group may run"),
     setting("cpuset.mems", CPUSET, Unit::Ids, R::IdList)
         .v2(read_write(5, 0).inside().reads(""))
         .v1(old_read_write(24).reads(""))
-        .with_conditions(&[C::BeforeProcesses, C::WithinParentList])
         .about("memory nodes from which a group may allocate; on v2 a change moves its pages"),
     reading("cpuset.cpus.effective", CPUSET, Unit::Ids)
         .v2(read_only(5, 0))
@@ -44,7 +41,6 @@ pub(super) static KNOBS: &[Knob] = &[
         .without_counterpart(
             "v1 has separate files: `cpuset.cpu_exclusive`, `cpuset.sched_load_balance`",
         )
-        .with_conditions(&[C::ValidPartition])
         .about("whether the CPUs are taken from sibling groups and balanced separately"),
     setting("cpuset.cpus.exclusive", CPUSET, Unit::Ids, R::IdList)
         .v2(read_write(6, 7).inside().reads(""))

@@ -1,6 +1,5 @@
 //! Devices and the freezer.
 
-use crate::knob::condition::Condition as C;
 use crate::knob::entry::build::{reading, setting};
 use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_only, old_read_write, old_write_only, read_only};
@@ -16,12 +15,10 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("devices.allow", DEVICES, Unit::Word, R::DeviceRules)
         .v1(old_write_only(26))
         .by_means(PROGRAM)
-        .with_conditions(&[C::RulesInOrder])
         .about("devices that a group may open and create"),
     setting("devices.deny", DEVICES, Unit::Word, R::DeviceRules)
         .v1(old_write_only(26))
         .by_means(PROGRAM)
-        .with_conditions(&[C::RulesInOrder])
         .about("devices that a group may not open or create: the attempt fails with EPERM"),
     reading("devices.list", DEVICES, Unit::Word)
         .v1(old_read_only(26).reads("a *:* rwm"))

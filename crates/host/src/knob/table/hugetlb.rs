@@ -1,6 +1,5 @@
 //! Huge pages, one set of files per size.
 
-use crate::knob::condition::Condition as C;
 use crate::knob::entry::build::{reading, setting};
 use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{read_only, read_write};
@@ -19,12 +18,10 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("hugetlb.<size>.max", HUGETLB, Unit::Bytes, R::BytesOrMax)
         .v2(read_write(5, 6).inside())
         .as_files(&["hugetlb.<size>.limit_in_bytes"])
-        .with_conditions(&[C::WholeHugePages])
         .about("limit on huge pages in use; a page beyond it raises SIGBUS"),
     setting("hugetlb.<size>.rsvd.max", HUGETLB, Unit::Bytes, R::BytesOrMax)
         .v2(read_write(5, 7).inside())
         .as_files(&["hugetlb.<size>.rsvd.limit_in_bytes"])
-        .with_conditions(&[C::WholeHugePages])
         .about("limit on reserved huge pages; mmap beyond it fails"),
     reading("hugetlb.<size>.current", HUGETLB, Unit::Bytes)
         .v2(read_only(5, 6).inside().reads("0"))
@@ -49,12 +46,10 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("hugetlb.<size>.limit_in_bytes", HUGETLB, Unit::Bytes, R::BytesOrMinusOne)
         .v1(read_write(3, 6))
         .as_files(&["hugetlb.<size>.max"])
-        .with_conditions(&[C::WholeHugePages])
         .about("limit on huge pages in use; a page beyond it raises SIGBUS"),
     setting("hugetlb.<size>.rsvd.limit_in_bytes", HUGETLB, Unit::Bytes, R::BytesOrMinusOne)
         .v1(read_write(5, 7))
         .as_files(&["hugetlb.<size>.rsvd.max"])
-        .with_conditions(&[C::WholeHugePages])
         .about("limit on reserved huge pages; mmap beyond it fails"),
     reading("hugetlb.<size>.usage_in_bytes", HUGETLB, Unit::Bytes)
         .v1(read_only(3, 6).reads("0"))

@@ -1,6 +1,5 @@
 //! Block I/O on v2.
 
-use crate::knob::condition::Condition as C;
 use crate::knob::device::{Key, KeyKind};
 use crate::knob::entry::build::{reading, setting};
 use crate::knob::entry::{Knob, Unit};
@@ -19,7 +18,6 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("io.weight", IO, Unit::Weight, R::Weights { low: 1, high: 10_000 })
         .v2(read_write(5, 4).inside().reads("default 100").config(IOCOST))
         .as_files(&["blkio.bfq.weight"])
-        .with_conditions(&[C::NeedsIoCost])
         .about("weight of disk time relative to sibling groups, implemented by iocost or the scheduler"),
     setting("io.bfq.weight", IO, Unit::Weight, R::Weights { low: 1, high: 1_000 })
         .v2(read_write(4, 12)
@@ -28,7 +26,6 @@ pub(super) static KNOBS: &[Knob] = &[
             .config("CONFIG_BFQ_GROUP_IOSCHED")
             .needs(BFQ))
         .as_files(&["blkio.bfq.weight"])
-        .with_conditions(&[C::NeedsBfq])
         .about("weight of disk time relative to sibling groups, under the scheduler bfq"),
     setting("io.max", IO, Unit::Rates, R::DeviceKeys(LIMITS))
         .v2(read_write(4, 5).inside().reads("").config(THROTTLING))
@@ -38,12 +35,10 @@ pub(super) static KNOBS: &[Knob] = &[
             "blkio.throttle.read_iops_device",
             "blkio.throttle.write_iops_device",
         ])
-        .with_conditions(&[C::WholeDisks, C::DirectWritesOnly])
         .about("limits on bytes and requests per second for a disk"),
     setting("io.latency", IO, Unit::Microseconds, R::DeviceKeys(LATENCY))
         .v2(read_write(4, 19).inside().reads("").config("CONFIG_BLK_CGROUP_IOLATENCY"))
         .without_counterpart("v1 has no latency targets")
-        .with_conditions(&[C::WholeDisks])
         .about("latency target; sibling groups with a larger target are slowed down to meet it; Debian's kernels lack it"),
     setting("io.prio.class", IO, Unit::Word, R::Words(PRIORITIES))
         .v2(read_write(5, 14).reads("no-change").config("CONFIG_BLK_CGROUP_IOPRIO"))
@@ -52,12 +47,10 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("io.cost.qos", IO, Unit::Table, R::DeviceKeys(QUALITY))
         .v2(read_write(5, 4).root_only().config(IOCOST))
         .without_counterpart(NO_MODEL)
-        .with_conditions(&[C::WholeDisks])
         .about("whether iocost controls a disk, and its latency targets"),
     setting("io.cost.model", IO, Unit::Table, R::DeviceKeys(MODEL))
         .v2(read_write(5, 4).root_only().config(IOCOST))
         .without_counterpart(NO_MODEL)
-        .with_conditions(&[C::WholeDisks])
         .about("the performance that iocost assumes for a disk"),
     reading("io.stat", IO, Unit::Table)
         .v2(read_only(4, 5))

@@ -1,6 +1,5 @@
 //! Memory on v2.
 
-use crate::knob::condition::Condition as C;
 use crate::knob::entry::build::{action, reading, setting};
 use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{read_only, read_write, write_only};
@@ -40,14 +39,13 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("memory.max", MEMORY, Unit::Bytes, R::BytesOrMax)
         .v2(read_write(4, 5).inside().reads("max"))
         .as_files(&["memory.limit_in_bytes"])
-        .with_conditions(&[C::ReclaimsFirst])
         .about("limit on memory; beyond it processes are killed"),
     action("memory.reclaim", MEMORY, Unit::Bytes, R::Reclaim)
-        .v2(write_only(5, 19).delegatable())
+        .v2(write_only(5, 19))
         .without_counterpart("v1 reclaims everything it can, not an amount: `memory.force_empty`")
         .about("reclaims that much memory from the group; EAGAIN if it gets less"),
     setting("memory.oom.group", MEMORY, Unit::Switch, R::Switch)
-        .v2(read_write(4, 19).inside().delegatable().reads("0"))
+        .v2(read_write(4, 19).inside().reads("0"))
         .without_counterpart("v1 kills one process of the group")
         .about("whether all processes of the group are killed at once"),
     reading("memory.events", MEMORY, Unit::Table)

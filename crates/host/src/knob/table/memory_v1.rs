@@ -1,6 +1,5 @@
 //! Memory on v1.
 
-use crate::knob::condition::Condition as C;
 use crate::knob::entry::build::{action, reading, setting};
 use crate::knob::entry::{Knob, Unit};
 use crate::knob::file::{old_read_only, old_read_write, old_write_only, read_only, read_write};
@@ -21,7 +20,6 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("memory.limit_in_bytes", MEMORY, Unit::Bytes, R::BytesOrMinusOne)
         .v1(old_read_write(25).reads(UNLIMITED))
         .as_files(&["memory.max"])
-        .with_conditions(&[C::ReclaimsFirst])
         .about("limit on memory; beyond it processes are killed"),
     reading("memory.usage_in_bytes", MEMORY, Unit::Bytes)
         .v1(old_read_only(25).reads("0"))
@@ -42,7 +40,6 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("memory.memsw.limit_in_bytes", MEMORY, Unit::Bytes, R::BytesOrMinusOne)
         .v1(old_read_write(29).reads(UNLIMITED).config(SWAP).needs(ACCOUNTING))
         .without_counterpart(NO_SWAP_SUM)
-        .with_conditions(&[C::MemoryAndSwapAfterLimit])
         .about("limit on the sum of memory and swap"),
     reading("memory.memsw.usage_in_bytes", MEMORY, Unit::Bytes)
         .v1(old_read_only(29).reads("0").config(SWAP).needs(ACCOUNTING))
@@ -73,7 +70,6 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("memory.use_hierarchy", MEMORY, Unit::Switch, R::Integer { low: 1, high: 1 })
         .v1(old_read_write(29).reads("1"))
         .without_counterpart("always enabled on v2")
-        .with_conditions(&[C::NoChildren])
         .about("whether the group counts its descendants; always 1 since 5.11"),
     setting("memory.move_charge_at_immigrate", MEMORY, Unit::Count, R::Integer { low: 0, high: 3 })
         .v1(old_read_write(34).reads("0"))
