@@ -4,6 +4,7 @@ mod assemble;
 mod columns;
 mod document;
 #[cfg(test)]
+#[path = "passport/tests/fake.rs"]
 mod fake;
 mod folder;
 mod page;

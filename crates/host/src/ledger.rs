@@ -379,14 +379,17 @@ fn lock_file(state: &Dir, name: &str) -> Result<std::fs::File, Error> {
 }
 
 #[cfg(test)]
+#[path = "ledger/tests/crash_injector.rs"]
 mod crash_injector;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
 mod damage_tests;
 #[cfg(test)]
+#[path = "ledger/tests/fake.rs"]
 mod fake;
 #[cfg(test)]
+#[path = "ledger/tests/fake_run.rs"]
 mod fake_run;
 #[cfg(test)]
 mod foreign_host_tests;

@@ -1,5 +1,5 @@
 //! Crash points: the moments between any two writes at which a process can die. A step that was left behind ends
-//! there; in tests the crash injector (`crash_injector.rs`) acts there too.
+//! there; in tests the crash injector (`tests/crash_injector.rs`) acts there too.
 
 #[cfg(not(test))]
 pub(super) use alive::{crash_point, names_synced, removing, synced, write_all};

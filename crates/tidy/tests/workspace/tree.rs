@@ -60,10 +60,7 @@ pub(crate) fn crate_of(path: &Path) -> String {
 pub(crate) fn is_test(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let name = path.file_stem().unwrap().to_string_lossy();
-    text.contains("/tests/")
-        || text.contains("/examples/")
-        || name.ends_with("tests")
-        || name == "crash_injector"
+    text.contains("/tests/") || text.contains("/examples/") || name.ends_with("tests")
 }
 
 /// The program's part of a source file: the text before its tests.
