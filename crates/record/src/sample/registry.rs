@@ -1,5 +1,5 @@
-//! What a source is, and what is known of it. Each source's file has its own entry; `SOURCES` in
-//! `source/mod.rs` lists them, and docs/reference/sources.md is generated from it.
+//! What a source is. Each source's file has its own entry; `SOURCES` in `source/mod.rs` lists them, and
+//! docs/reference/sources.md describes them.
 
 use std::time::Duration;
 
@@ -68,20 +68,8 @@ pub trait Source: Send {
 pub struct SourceInfo {
     /// Name of its table.
     pub name: &'static str,
-    /// The subject of its rows.
-    pub subject: &'static str,
-    /// What it measures, in a few words.
-    pub what: &'static str,
-    /// The files it reads.
-    pub files: &'static str,
-    /// How often it is read.
-    pub pace: &'static str,
     /// Which runs have it.
     pub inclusion: Inclusion,
-    /// The kernel version that introduced it, if later than 4.15, or the configuration it depends on.
-    pub since: &'static str,
-    /// CPU time of the kernel for one read, on the machine of docs/results/performance.md.
-    pub cost: &'static str,
     /// Opens its files, once.
     pub open: Open,
 }
@@ -99,6 +87,3 @@ pub enum Inclusion {
     /// Runs that request it by its name, since other processes wait while the kernel counts.
     ByNameOnly,
 }
-
-/// The pace of a source without a period of its own.
-pub(crate) const EVERY_ROUND: &str = "every round";

@@ -1,13 +1,11 @@
-//! docs/reference/sources.md matches the program: written with ASSAY_BLESS=1, otherwise compared.
+//! docs/reference/sources.md has every source, with its columns.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::path::Path;
 
 use crate::whole_host::targets;
-use assay_record::sample::registry::{Inclusion, SourceInfo};
+use assay_record::sample::registry::Inclusion;
 use assay_record::sample::{Choice, PERF_COLUMNS, SOURCES, UNCORE_COLUMNS, prepare_chosen};
 use assay_sys::kernel::Root;
 use assay_test_support::put;
@@ -61,102 +59,33 @@ fn columns() -> BTreeMap<String, Vec<String>> {
     opened.chain(counters).collect()
 }
 
-/// The unit of a column, derived from its name: names end in their unit, or are the kernel's.
-fn unit(source: &str, column: &str) -> &'static str {
-    let kernel = ["pgpgin", "pgpgout"];
-    match column {
-        _ if source == "vmstat" && kernel.contains(&column) => "KiB since boot",
-        _ if source == "vmstat" || source == "nodes" && !column.ends_with("_bytes") => {
-            "pages or events since boot"
-        }
-        "cpu" | "node" => "its number",
-        "state" => "the letter of proc_pid_stat(5), as a number",
-        _ if column.ends_with("_ns") => "nanoseconds since the start",
-        _ if column.ends_with("_us") => "microseconds since boot",
-        _ if column.ends_with("_ms") => "milliseconds since the start",
-        _ if column.ends_with("_sectors") => "512 bytes, since the start",
-        _ if column.ends_with("_permille") => "thousandths, now",
-        _ if column == "in_flight" => "requests, now",
-        _ if column.starts_with("mbm_") => "bytes since boot; each counter turns over at its width",
-        _ if ["read_bytes", "write_bytes"].contains(&column) => "bytes since the start",
-        _ if column.ends_with("_bytes") => "bytes, now",
-        _ if column.starts_with("free_") || column.starts_with("huge_pages") => {
-            "blocks or pages, now"
-        }
-        "sampled_pages" => "pages drawn; null where it is exact",
-        _ => "events since the start",
+#[test]
+fn the_reference_lists_every_source_with_its_columns() {
+    let page = include_str!("../../../../docs/reference/sources.md");
+    let listed: BTreeMap<String, Vec<&str>> = page.split("\n## `").skip(1).map(section).collect();
+    let expected = columns();
+    assert_eq!(expected.len(), SOURCES.len(), "every source opens on a host with all files");
+    for (source, mut columns) in expected {
+        columns.sort();
+        assert_eq!(listed.get(&source).unwrap_or(&vec![]), &columns, "{source}");
     }
-}
-
-fn document() -> String {
-    let columns = columns();
-    let mut text = String::from(
-        "# Sources of samples\n\n\
-         How the numbers come about\nis in [sampling.md](../sampling.md). Every table has `time_ns` \
-         and `subject` before these columns; a counter that\ncould not be read is null. For a \
-         machine with one CPU and one node; others have a column for each. What is not marked *on request*\n\
-         is in every run; what has no pace is read in every round. Below are the columns with their units. *Cost* is the kernel's CPU time for one read.\n",
-    );
     for source in SOURCES {
-        section(&mut text, source, columns.get(source.name).map_or(&[], Vec::as_slice));
+        let heading = format!("\n## `{}`\n", source.name);
+        let text = page.split(&heading).nth(1).and_then(|text| text.split("\n- ").next());
+        let says = text.unwrap_or_default().contains("On request.");
+        assert_eq!(says, source.inclusion != Inclusion::Always, "{}", source.name);
     }
-    text
+    assert_eq!(listed.len(), SOURCES.len());
 }
 
-fn section(text: &mut String, source: &SourceInfo, columns: &[String]) {
-    let when = if source.inclusion == Inclusion::Always { "" } else { " On request." };
-    let pace = if source.pace == "every round" { "" } else { source.pace };
-    write!(text, "\n## `{}`\n\n{}.{when}\n\n", source.name, source.what).unwrap();
-    for (label, value) in [
-        ("subject", source.subject),
-        ("reads", source.files),
-        ("pace", pace),
-        ("since", source.since),
-        ("cost", source.cost),
-    ] {
-        if !value.is_empty() {
-            writeln!(text, "- {label}: {value}").unwrap();
-        }
-    }
-    let mut by_unit: Vec<(&str, Vec<&str>)> = Vec::new();
-    for column in columns {
-        let unit = unit(source.name, column);
-        match by_unit.iter_mut().find(|(known, _)| *known == unit) {
-            Some((_, columns)) => columns.push(column),
-            None => by_unit.push((unit, vec![column])),
-        }
-    }
-    if !by_unit.is_empty() {
-        text.push_str("\n| | |\n|---|---|\n");
-    }
-    for (unit, columns) in by_unit {
-        let names: Vec<String> = columns.iter().map(|name| format!("`{name}`")).collect();
-        writeln!(text, "| {} | {unit} |", names.join(", ")).unwrap();
-    }
-}
-
-#[test]
-fn the_reference_of_sources_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/sources.md");
-    let document = document();
-    if std::env::var_os("ASSAY_BLESS").is_some() {
-        std::fs::write(&path, &document).unwrap();
-    }
-    let found = std::fs::read_to_string(&path).unwrap();
-    assert!(found == document, "docs/reference/sources.md is old: ASSAY_BLESS=1 writes it anew");
-}
-
-#[test]
-fn every_source_opens_on_a_host_with_all_files() {
-    let columns = columns();
-    for source in SOURCES.iter().filter(|source| !source.pace.is_empty()) {
-        assert!(
-            columns.get(source.name).is_some_and(|columns| !columns.is_empty()),
-            "{}",
-            source.name
-        );
-    }
-    assert_eq!(columns.len(), SOURCES.len());
+/// The source's name and its columns, sorted: they stand in the first cells of its table.
+fn section(text: &str) -> (String, Vec<&str>) {
+    let name = text.split('`').next().unwrap().to_owned();
+    let cells = text.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next());
+    let mut columns: Vec<&str> =
+        cells.flat_map(|cell| cell.trim().trim_end_matches('`').split("`, `")).collect();
+    columns.sort_unstable();
+    (name, columns)
 }
 
 #[test]

@@ -16,25 +16,13 @@ use crate::sample::registry::{Inclusion, SourceInfo};
 
 pub(super) const BUDDYINFO_INFO: SourceInfo = SourceInfo {
     name: "buddyinfo",
-    subject: "each zone",
-    what: "free blocks of each order, unusable free space, fragmentation index",
-    files: "`/proc/buddyinfo`",
-    pace: "1 s",
     inclusion: Inclusion::Always,
-    since: "",
-    cost: "4 us",
     open: |root, _| boxed(Buddy::buddyinfo(root)),
 };
 
 pub(super) const PAGETYPEINFO_INFO: SourceInfo = SourceInfo {
     name: "pagetypeinfo",
-    subject: "each kind of pages of each zone",
-    what: "the same by migrate type",
-    files: "`/proc/pagetypeinfo`",
-    pace: "10 s",
     inclusion: Inclusion::ByNameOnly,
-    since: "root only since 5.3",
-    cost: "0.3 to 33 ms, the longer the more blocks are free, under the lock of each zone",
     open: |root, _| boxed(Buddy::pagetypeinfo(root)),
 };
 

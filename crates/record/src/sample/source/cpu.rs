@@ -4,18 +4,12 @@ use assay_sys::kernel::counters::{keyed, number};
 use assay_sys::kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo};
 use crate::sample::target::{CpuFile, Targets};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "cpu",
-    subject: "group",
-    what: "CPU time of each group",
-    files: "v1 `cpuacct.usage`, v2 `cpu.stat`",
-    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
-    since: "",
-    cost: "1.3 us a group",
     open: |root, targets| boxed(GroupCpu::open(root, targets)),
 };
 

@@ -15,13 +15,7 @@ use crate::sample::target::{CpuFile, Targets};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "cpu_split",
-    subject: "group",
-    what: "CPU time of each group by CPU, where CPU time is divided",
-    files: "v1 `cpuacct.usage_percpu`",
-    pace: "1 s",
     inclusion: Inclusion::Always,
-    since: "not on v2",
-    cost: "1.2 us a group",
     open: |root, targets| boxed(CpuSplit::open(root, targets)),
 };
 

@@ -13,13 +13,7 @@ use crate::sample::registry::{Inclusion, SourceInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "cpus",
-    subject: "each CPU",
-    what: "how each CPU spent its time",
-    files: "`/proc/stat`",
-    pace: "0.5 s",
     inclusion: Inclusion::Always,
-    since: "",
-    cost: "7.5 us",
     open: |root, _| boxed(Cpus::open(root)),
 };
 

@@ -13,13 +13,7 @@ use crate::sample::registry::{Inclusion, SourceInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "dirty",
-    subject: "host",
-    what: "memory waiting for writeback, and the kernel's current thresholds",
-    files: "`/proc/vmstat`",
-    pace: "0.5 s",
     inclusion: Inclusion::Always,
-    since: "",
-    cost: "18 us",
     open: |root, _| boxed(Dirty::open(root)),
 };
 

@@ -4,18 +4,12 @@ use assay_sys::kernel::counters::fields;
 use assay_sys::kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo};
 use crate::sample::target::Targets;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "disk",
-    subject: "disk",
-    what: "requests, sectors, time and requests in flight of each disk",
-    files: "`/sys/block/X/stat`",
-    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
-    since: "",
-    cost: "2.5 us a disk",
     open: |root, targets| boxed(Disks::open(root, targets)),
 };
 

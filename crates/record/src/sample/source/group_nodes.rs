@@ -14,13 +14,7 @@ use crate::sample::target::Targets;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "group_nodes",
-    subject: "group",
-    what: "on which nodes the memory of each group is",
-    files: "`memory.numa_stat`",
-    pace: "1 s",
     inclusion: Inclusion::OnRequest,
-    since: "v2 5.10; CONFIG_NUMA",
-    cost: "4 us a group",
     open: |root, targets| boxed(GroupNodes::open(root, targets)),
 };
 

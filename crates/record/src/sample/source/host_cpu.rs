@@ -4,17 +4,11 @@ use assay_sys::kernel::counters::fields;
 use assay_sys::kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "host_cpu",
-    subject: "host",
-    what: "how all CPUs together spent their time",
-    files: "`/proc/stat`",
-    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
-    since: "",
-    cost: "7.5 us",
     open: |root, _| boxed(HostCpu::open(root)),
 };
 

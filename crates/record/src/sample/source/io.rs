@@ -6,18 +6,12 @@ use assay_sys::kernel::counters::{ReadWrite, blkio, io_stat};
 use assay_sys::kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo};
 use crate::sample::target::{GroupTarget, IoFiles, Targets};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "io",
-    subject: "group",
-    what: "bytes and requests of each group on its disk",
-    files: "v1 `blkio.throttle.*` or `blkio.bfq.*`, v2 `io.stat`",
-    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
-    since: "",
-    cost: "1.2 us a file",
     open: |root, targets| boxed(GroupIo::open(root, targets)),
 };
 

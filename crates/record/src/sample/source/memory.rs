@@ -11,14 +11,7 @@ use crate::sample::target::{MemoryFiles, Targets};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "memory",
-    subject: "group; in a study only where it limits memory or promises something about it",
-    what: "memory of each group, reclaim, and limits reached",
-    files: "v1 `memory.usage_in_bytes`, `memory.stat`; v2 `memory.current`, `memory.stat`, \
-            `memory.events`",
-    pace: "every round; `memory.stat` every fifth, at most ten groups per round",
     inclusion: Inclusion::Always,
-    since: "",
-    cost: "1 us a group, 7 us with `memory.stat`",
     open: |root, targets| boxed(Memory::open(root, targets)),
 };
 

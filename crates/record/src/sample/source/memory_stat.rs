@@ -13,13 +13,7 @@ use crate::sample::target::Targets;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "memory_stat",
-    subject: "group",
-    what: "all of each group's `memory.stat`: kinds of memory, active and inactive lists, faults, refaults, reclaim",
-    files: "`memory.stat`",
-    pace: "1 s",
     inclusion: Inclusion::OnRequest,
-    since: "a key is null where the kernel does not have it",
-    cost: "12 us a group",
     open: |root, targets| boxed(MemoryStat::open(root, targets)),
 };
 

@@ -15,13 +15,7 @@ use crate::sample::registry::{Inclusion, SourceInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "nodes",
-    subject: "each NUMA node",
-    what: "memory of each node, and the intended nodes of allocations",
-    files: "`/sys/devices/system/node/nodeN/{meminfo,numastat}`",
-    pace: "1 s",
     inclusion: Inclusion::Always,
-    since: "CONFIG_NUMA",
-    cost: "7 us a node",
     open: |root, _| boxed(NodeMemory::open(root)),
 };
 

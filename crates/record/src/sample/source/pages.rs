@@ -29,13 +29,7 @@ use pace::{Pace, SMALL_BYTES};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "pages",
-    subject: "each process, `GROUP:COMMAND:PID`",
-    what: "on which nodes its pages are; now and then exact, by kind and by policy",
-    files: "move_pages(2) of pages drawn at random; `/proc/PID/numa_maps`",
-    pace: "1 s; exact 10 s",
     inclusion: Inclusion::OnRequest,
-    since: "CONFIG_NUMA",
-    cost: "2400 pages drawn; exact 11 ms a GiB",
     open: |root, targets| boxed(Pages::open(root, targets)),
 };
 

@@ -13,14 +13,7 @@ use crate::sample::target::Targets;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "perf",
-    subject: "each node, `host@nodeN`, and each group on it, `GROUP@nodeN`",
-    what: "cycles, instructions, accesses to the last cache and misses; what a CPU counted for \
-           a part of the time stands for the whole",
-    files: "perf_event_open(2) for each CPU",
-    pace: "1 s",
     inclusion: Inclusion::OnRequest,
-    since: "a PMU; groups CONFIG_CGROUP_PERF and a directory on v2",
-    cost: "a read(2) for each event, CPU and group",
     open: |root, targets| boxed(Perf::open(root, targets)),
 };
 

@@ -5,18 +5,12 @@ use assay_sys::kernel::counters::pressure;
 use assay_sys::kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo};
 use crate::sample::target::Targets;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "pressure",
-    subject: "host; on v2 each group",
-    what: "how long tasks waited for CPU, I/O and memory",
-    files: "`/proc/pressure/*`, v2 `*.pressure`",
-    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
-    since: "4.20, CONFIG_PSI; cpu full since 5.13",
-    cost: "2 us a file",
     open: |root, targets| boxed(Pressure::open(root, targets)),
 };
 

@@ -11,13 +11,7 @@ use crate::sample::registry::{Inclusion, SourceInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "resctrl",
-    subject: "each domain of the last cache, `L3_00`",
-    what: "occupancy of the cache, and its traffic with memory, in total and local to its node",
-    files: "`/sys/fs/resctrl/**/mon_data`",
-    pace: "1 s",
     inclusion: Inclusion::OnRequest,
-    since: "4.12, and a CPU that monitors (`info/L3_MON`); mounted by the host",
-    cost: "a file for each column, domain and group of control",
     open: |root, _| boxed(Resctrl::open(root)),
 };
 

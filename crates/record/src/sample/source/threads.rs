@@ -19,19 +19,13 @@ use super::aside::{Asked, aside};
 use super::{Depth, Rows, Source, names};
 use crate::sample::nodes::Nodes;
 use crate::sample::process_tracker::ProcessTracker;
-use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo};
 use crate::sample::target::Targets;
 use by_proc::Files;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "threads",
-    subject: "each thread, `GROUP:COMMAND:PID:TID`",
-    what: "CPU, node, state, time on a CPU and waiting for one, faults",
-    files: "`/proc/PID/task/TID/{stat,schedstat}`",
-    pace: EVERY_ROUND,
     inclusion: Inclusion::OnRequest,
-    since: "schedstat CONFIG_SCHED_INFO",
-    cost: "1.3 us a thread asleep, 4.4 us running",
     open: |root, targets| aside(Threads::open(root, targets), |threads| &threads.asked),
 };
 

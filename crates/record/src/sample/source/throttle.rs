@@ -5,18 +5,12 @@ use assay_sys::kernel::counters::keyed;
 use assay_sys::kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo};
 use crate::sample::target::Targets;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "throttle",
-    subject: "group",
-    what: "how often and how long a CPU quota throttled",
-    files: "`cpu.stat` of the controller `cpu`",
-    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
-    since: "",
-    cost: "1.4 us a group",
     open: |root, targets| boxed(Throttle::open(root, targets)),
 };
 

@@ -15,14 +15,7 @@ use crate::sample::registry::{Inclusion, SourceInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "uncore",
-    subject: "each node, `node0`",
-    what: "bytes that memory controllers read and wrote",
-    files: "perf_event_open(2) of the PMUs `uncore_imc*` and `amd_umc_*` of \
-            `/sys/bus/event_source/devices`, with the codes and scales of their `events`",
-    pace: "1 s",
     inclusion: Inclusion::OnRequest,
-    since: "amd_umc 6.10; a machine whose memory controllers have a PMU",
-    cost: "two read(2) for each controller and socket",
     open: |root, _| boxed(Uncore::open(root)),
 };
 

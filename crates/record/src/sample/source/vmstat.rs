@@ -9,29 +9,17 @@ use assay_sys::kernel::Root;
 
 use super::keyed_file::{Key, KeyedFile, count, kib, reasons};
 use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo};
 
 pub(super) const VMSTAT_INFO: SourceInfo = SourceInfo {
     name: "vmstat",
-    subject: "host",
-    what: "paging, faults, reclaim, swapping, compaction, huge pages, NUMA balancing",
-    files: "`/proc/vmstat`",
-    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
-    since: "by column",
-    cost: "18 us",
     open: |root, _| boxed(HostMemory::vmstat(root)),
 };
 
 pub(super) const MEMINFO_INFO: SourceInfo = SourceInfo {
     name: "meminfo",
-    subject: "host",
-    what: "page cache, dirty and anonymous memory, huge pages, swap, slab",
-    files: "`/proc/meminfo`",
-    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
-    since: "by column",
-    cost: "5.7 us",
     open: |root, _| boxed(HostMemory::meminfo(root)),
 };
 
