@@ -71,7 +71,6 @@ fn a_round_over_groups_and_disks() {
         ("cg/a/memory.current", "1\n".to_owned()),
         ("cg/a/memory.stat", "anon 1\nfile 2\npgfault 7\n".to_owned()),
         ("cg/a/memory.events", "low 1\nhigh 2\n".to_owned()),
-        ("cg/a/memory.numa_stat", "anon N0=1\nfile N0=1\n".to_owned()),
         ("sys/block/sda/stat", "1 1 1 1 1 1 1 1 1 1 1\n".to_owned()),
         ("sys/devices/system/node/node0/cpulist", "0\n".to_owned()),
         ("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 1 kB\n".to_owned()),

@@ -77,16 +77,8 @@ pub(crate) const RELATIONS: &[&str] = &assay_record::terms::RelationKind::NAMES;
 pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
 /// Optional sources that a study can add to those of every run (docs/sampling.md).
-pub(crate) const SAMPLED: &[&str] = &[
-    "threads",
-    "pages",
-    "group_nodes",
-    "memory_stat",
-    "pagetypeinfo",
-    "perf",
-    "resctrl",
-    "uncore",
-];
+pub(crate) const SAMPLED: &[&str] =
+    &["threads", "pages", "memory_stat", "pagetypeinfo", "perf", "resctrl", "uncore"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }

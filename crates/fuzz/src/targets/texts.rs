@@ -50,8 +50,6 @@ pub(super) fn kernel() -> Reader {
         let order = keyed_lines::order(bytes, &keys);
         let mut values = [None; 4];
         keyed_lines::read(bytes, &keys, &order, &mut values);
-        let mut nodes = [None; 4];
-        let on_nodes = counters::on_nodes(bytes, "anon", &mut nodes);
         let blocks = buddy::blocks(bytes).map(|blocks| {
             let orders = (0..12).filter_map(|order| blocks.unusable_permille(order)).count();
             orders + (0..12).filter_map(|order| blocks.fragmentation_permille(order)).count()
@@ -82,11 +80,10 @@ pub(super) fn kernel() -> Reader {
             counters::pressure(bytes, "some").is_some(),
             counters::fields::<10>(bytes, "cpu").is_some(),
             counters::number(bytes).is_some(),
-            on_nodes,
         ];
         // Without digits, which the answer ignores.
         let counts = lists.map(|count| char::from(b'a' + count.min(20) as u8));
-        let present = values.iter().chain(&nodes).flatten().count();
+        let present = values.iter().flatten().count();
         let present = char::from(b'a' + present as u8);
         answer(&format!("{counts:?} {single:?} {present}"))
     })

@@ -58,11 +58,6 @@ impl Nodes {
         self.ids.len()
     }
 
-    /// The largest node number plus one, for files that list nodes by number.
-    pub(crate) fn number_limit(&self) -> usize {
-        self.ids.last().map_or(0, |last| usize::from(*last) + 1)
-    }
-
     /// The CPUs of a node, in order.
     pub(crate) fn cpus(&self, node: u16) -> impl Iterator<Item = u16> + '_ {
         let on_node = move |(cpu, of): (usize, &Option<u16>)| (*of == Some(node)).then_some(cpu);
@@ -92,9 +87,6 @@ mod tests {
         assert_eq!((nodes.of_cpu(4), nodes.of_cpu(3), nodes.of_cpu(5)), (Some(0), Some(2), None));
         assert_eq!(nodes.cpus(0).collect::<Vec<_>>(), [0, 1, 4]);
         assert_eq!(nodes.cpus(10).count(), 0);
-        assert_eq!(
-            (nodes.index_of(10), nodes.index_of(1), nodes.number_limit()),
-            (Some(2), None, 11)
-        );
+        assert_eq!((nodes.index_of(10), nodes.index_of(1)), (Some(2), None));
     }
 }

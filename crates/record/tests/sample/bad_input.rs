@@ -24,7 +24,7 @@ const FREE: &str = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 1\n";
 const TYPE: &str = "Node 0, zone Normal, type Movable 0 0 0 0 0 0 0 0 0 0 1\n";
 
 /// Every file of a host, with its content and the sources that depend on it.
-const FILES: [(&str, &str, &[&str]); 17] = [
+const FILES: [(&str, &str, &[&str]); 16] = [
     ("cg/a/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4\n", &["io"]),
     ("cg/a/cpuacct.usage", "1\n", &["cpu"]),
     ("cg/a/cpuacct.usage_percpu", "1\n", &["cpu_split"]),
@@ -32,7 +32,6 @@ const FILES: [(&str, &str, &[&str]); 17] = [
     ("cg/a/memory.current", "1\n", &["memory"]),
     ("cg/a/memory.stat", "anon 1\n", &["memory", "memory_stat"]),
     ("cg/a/memory.events", "low 1\n", &["memory"]),
-    ("cg/a/memory.numa_stat", "anon N0=1\n", &["group_nodes"]),
     ("sys/block/sda/stat", "1 1 1 1 1 1 1 1 1 1 1\n", &["disk"]),
     ("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 1 kB\n", &["nodes"]),
     ("sys/devices/system/node/node0/cpulist", "0\n", &[]),

@@ -22,7 +22,6 @@ fn tree() -> tempfile::TempDir {
         ("cg/a/memory.current", "1\n".to_owned()),
         ("cg/a/memory.stat", "anon 1\n".to_owned()),
         ("cg/a/memory.events", "low 1\n".to_owned()),
-        ("cg/a/memory.numa_stat", "anon N0=1\n".to_owned()),
         ("sys/block/sda/stat", "1 1 1 1 1 1 1 1 1 1 1\n".to_owned()),
         ("sys/devices/system/node/node0/cpulist", "0\n".to_owned()),
         ("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 1 kB\n".to_owned()),

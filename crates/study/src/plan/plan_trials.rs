@@ -175,8 +175,7 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
         controllers.push("cpuset");
     }
     let is_memory_promise = |promise: &Promise| promise.measure.starts_with("memory.");
-    let of_groups = |source: &String| ["group_nodes", "memory_stat"].contains(&source.as_str());
-    let by_source = study.sampling.sources.iter().any(of_groups);
+    let by_source = study.sampling.sources.iter().any(|source| source == "memory_stat");
     if (by_source || study.promises.iter().any(is_memory_promise))
         && !controllers.contains(&"memory")
     {

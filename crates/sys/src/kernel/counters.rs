@@ -50,26 +50,6 @@ pub fn keyed(text: &[u8], key: &str) -> Option<u64> {
     lines(text).find_map(|line| number(line.strip_prefix(key.as_bytes())?.strip_prefix(b" ")?))
 }
 
-/// The amounts by node of `key` in a `memory.numa_stat`, `values[i]` of node `i`: pages on cgroup v1
-/// (`anon=12 N0=4 N1=8`), bytes on v2 (`anon N0=16384 N1=32768`). Returns whether there is such a line.
-pub fn on_nodes(text: &[u8], key: &str, values: &mut [Option<u64>]) -> bool {
-    values.fill(None);
-    let line = lines(text).find_map(|line| {
-        let rest = line.strip_prefix(key.as_bytes())?;
-        matches!(rest.first(), Some(b' ' | b'=')).then_some(rest)
-    });
-    let Some(line) = line else { return false };
-    for word in line.split(|byte| *byte == b' ') {
-        let Some(word) = word.strip_prefix(b"N") else { continue };
-        let Some(equals) = word.iter().position(|byte| *byte == b'=') else { continue };
-        let node = number(&word[..equals]).and_then(|node| usize::try_from(node).ok());
-        if let Some(slot) = node.and_then(|node| values.get_mut(node)) {
-            *slot = number(&word[equals + 1..]);
-        }
-    }
-    true
-}
-
 /// `total=` microseconds of `some` or `full` in a pressure file (Documentation/accounting/psi.rst).
 #[must_use]
 pub fn pressure(text: &[u8], kind: &str) -> Option<u64> {
@@ -135,19 +115,6 @@ mod tests {
         let text = b"usage_usec 12\nuser_usec 7\n";
         assert_eq!(keyed(text, "user_usec"), Some(7));
         assert_eq!(keyed(text, "user"), None);
-    }
-
-    #[test]
-    fn amounts_by_node_are_read_from_both_versions() {
-        let mut values = [None; 2];
-        let v2 = b"anon N0=16384 N1=32768\nanon_thp N0=1 N1=2\nfile N0=4096 N1=0\n";
-        assert!(on_nodes(v2, "anon", &mut values));
-        assert_eq!(values, [Some(16_384), Some(32_768)]);
-        let v1 = b"total=9 N0=4 N1=5\nfile=3 N0=3 N1=0\nhierarchical_anon=12 N0=4 N1=8\n";
-        assert!(on_nodes(v1, "hierarchical_anon", &mut values));
-        assert_eq!(values, [Some(4), Some(8)]);
-        assert!(!on_nodes(v1, "anon", &mut values), "a key is a whole word");
-        assert_eq!(values, [None, None]);
     }
 
     #[test]

@@ -7,7 +7,6 @@ mod cpu_split;
 mod cpus;
 mod dirty;
 mod disk;
-mod group_nodes;
 mod host_cpu;
 mod io;
 mod keyed_file;
@@ -55,7 +54,6 @@ pub const SOURCES: &[SourceInfo] = &[
     nodes::INFO,
     buddy::BUDDYINFO_INFO,
     buddy::PAGETYPEINFO_INFO,
-    group_nodes::INFO,
     threads::INFO,
     pages::INFO,
     perf::INFO,
