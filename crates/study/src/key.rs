@@ -78,7 +78,7 @@ pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
 /// Optional sources that a study can add to those of every run (docs/sampling.md).
 pub(crate) const SAMPLED: &[&str] =
-    &["threads", "pages", "memory_stat", "pagetypeinfo", "perf", "resctrl", "uncore"];
+    &["threads", "pages", "memory_stat", "pagetypeinfo", "perf", "uncore"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }

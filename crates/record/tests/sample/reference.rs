@@ -32,8 +32,6 @@ fn tree() -> tempfile::TempDir {
         ("proc/buddyinfo", format!("Node 0, zone Normal {free}\n")),
         ("proc/pagetypeinfo", format!("Node 0, zone Normal, type Movable {free}\n")),
         ("proc/self/numa_maps", String::new()),
-        ("sys/fs/resctrl/info/L3_MON/mon_features", "llc_occupancy\n".to_owned()),
-        ("sys/fs/resctrl/mon_data/mon_L3_00/llc_occupancy", "1\n".to_owned()),
     ] {
         put(tree.path(), path, &text);
     }

@@ -1,75 +1,44 @@
 //! Traffic with memory and hits in the last cache, by node over time, where the machine has counters of them
 //! (the founding paper's figure 4).
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use super::spec::{base, csv_number, only_chosen, phases, seconds};
 use super::{Drawing, Rows};
-use crate::counters::{Bins, Curve, curves};
+use crate::counters::{Bins, curves};
 use crate::trial::Trial;
 
 /// Maximum points of one curve in one repeat.
 const POINTS: usize = 200;
 
-/// Counters of traffic, the most exact first.
-struct Traffic {
-    source: &'static str,
-    columns: &'static [&'static str],
-    /// Before the number in its subjects.
-    prefix: &'static str,
-    label: &'static str,
-    reading: &'static str,
-}
-
-const TRAFFIC: [Traffic; 2] = [
-    Traffic {
-        source: "uncore",
-        columns: &["read_bytes", "write_bytes"],
-        prefix: "node",
-        label: "node",
-        reading: "Bytes that the memory controllers of each node read and wrote, of all programs together.",
-    },
-    Traffic {
-        source: "resctrl",
-        columns: &["mbm_total_bytes"],
-        prefix: "L3_",
-        label: "L3",
-        reading: "Traffic of each last-level cache with memory, near and far, of all programs together; \
-                  most machines have one such cache for each node.",
-    },
-];
-
 /// The sources of these figures, with the part and the title of each.
-pub(super) const SOURCES: [(&str, &str, &str); 3] = [
-    ("uncore", BANDWIDTH.0, BANDWIDTH.1),
-    ("resctrl", BANDWIDTH.0, BANDWIDTH.1),
-    ("perf", HITS.0, HITS.1),
-];
+pub(super) const SOURCES: [(&str, &str, &str); 2] =
+    [("uncore", BANDWIDTH.0, BANDWIDTH.1), ("perf", HITS.0, HITS.1)];
 
 const BANDWIDTH: (&str, &str) = ("node-bandwidth", "Memory bandwidth of each node");
 const HITS: (&str, &str) = ("node-cache", "Hit ratio of the last cache of each node");
 
 /// What the counters of this trial show: bandwidth, hit ratio, both or nothing.
 pub(super) fn node_traffic(trial: &Trial<'_>) -> Vec<Drawing> {
-    let traffic = TRAFFIC.iter().find_map(|traffic| bandwidth(trial, traffic));
-    traffic.into_iter().chain(hit_ratio(trial)).collect()
+    bandwidth(trial).into_iter().chain(hit_ratio(trial)).collect()
 }
 
-fn bandwidth(trial: &Trial<'_>, traffic: &Traffic) -> Option<Drawing> {
+fn bandwidth(trial: &Trial<'_>) -> Option<Drawing> {
     let mut rows = rows();
-    for (number, repeat, table) in trial.tables(traffic.source) {
-        for (node, curve) in numbered(curves(table, traffic.columns), traffic.prefix) {
+    for (number, repeat, table) in trial.tables("uncore") {
+        for (subject, curve) in curves(table, &["read_bytes", "write_bytes"]) {
+            let Some(node) = number_after(&subject, "node") else { continue };
             let Some(bins) = Bins::new(repeat, &curve, POINTS) else { continue };
             for (at, from, to) in bins.iter() {
                 let Some(rate) = curve.rate(from, to) else { continue };
                 let value = csv_number(rate / 1e6);
-                rows.add(number, &format!("{at:.2},{} {node},{value}", traffic.label));
+                rows.add(number, &format!("{at:.2},node {node},{value}"));
             }
         }
     }
-    drawing(trial, traffic.source, BANDWIDTH, ("MB/s", traffic.reading), rows)
+    let reading =
+        "Bytes that the memory controllers of each node read and wrote, of all programs together.";
+    drawing(trial, "uncore", BANDWIDTH, ("MB/s", reading), rows)
 }
 
 fn hit_ratio(trial: &Trial<'_>) -> Option<Drawing> {
@@ -101,14 +70,7 @@ fn rows() -> Rows {
     Rows::new(&[("seconds", "number"), ("node", "string"), ("value", "number")])
 }
 
-/// Curves by the number in the names of their subjects; names are text of a recording.
-fn numbered(curves: BTreeMap<String, Curve>, prefix: &str) -> Vec<(u16, Curve)> {
-    curves
-        .into_iter()
-        .filter_map(|(name, curve)| Some((number_after(&name, prefix)?, curve)))
-        .collect()
-}
-
+/// The number in the name of a subject, which is text of a recording.
 fn number_after(name: &str, prefix: &str) -> Option<u16> {
     name.strip_prefix(prefix)?.parse().ok()
 }

@@ -89,13 +89,6 @@ fn counters(run: &Run, source: &str, subjects: [&str; 2], columns: &[(&str, [u64
 fn bandwidth_and_hit_ratio_of_each_node_are_drawn_from_what_counts_them() {
     let mut run = two_nodes();
     assert!(!html(&run).contains("Memory bandwidth of each node"), "the study did not ask");
-    let caches = [("mbm_total_bytes", [3_000_000_000, 500_000_000])];
-    let resctrl = counters(&run, "resctrl", ["L3_00", "L3_01"], &caches);
-    run.samples[0][0].push(resctrl);
-    let page = html(&run);
-    assert!(page.contains("Memory bandwidth of each node") && page.contains("L3 1,500"), "{page}");
-
-    // Controllers of memory are more exact, and one figure is enough.
     let bytes = [("read_bytes", [2_000_000_000, 100_000_000]), ("write_bytes", [500_000_000; 2])];
     let uncore = counters(&run, "uncore", ["node0", "node1"], &bytes);
     run.samples[0][0].push(uncore);
@@ -106,14 +99,13 @@ fn bandwidth_and_hit_ratio_of_each_node_are_drawn_from_what_counts_them() {
     for row in ["node 0,2500", "node 1,600", "node 0,90", "node 1,20"] {
         assert!(page.contains(row), "no `{row}` in {page}");
     }
-    assert!(!page.contains("L3 1,500"));
 }
 
 #[test]
 fn a_machine_without_counters_has_the_reason_in_place_of_the_figure() {
     let mut run = two_nodes();
     let why = "no PMU counts memory traffic";
-    for source in ["uncore", "resctrl", "perf"] {
+    for source in ["uncore", "perf"] {
         for repeat in &mut run.manifest.trials[0].repeats {
             repeat.not_available.insert(source.to_owned(), why.to_owned());
         }

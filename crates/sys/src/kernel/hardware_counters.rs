@@ -1,9 +1,6 @@
-//! Availability of hardware counters for cache misses and memory traffic: a PMU for perf_event_open(2),
-//! and resctrl for monitoring of caches and memory bandwidth (Documentation/filesystems/resctrl.rst).
-//! Most virtual machines have neither.
+//! Availability of hardware counters for cache misses: a PMU for perf_event_open(2). Most virtual machines have none.
 
 use crate::kernel::perf_event::open;
-use crate::kernel::root::Root;
 
 // include/uapi/linux/perf_event.h.
 const PERF_TYPE_HARDWARE: u32 = 0;
@@ -30,21 +27,6 @@ pub fn pmu() -> Result<(), String> {
     })
 }
 
-/// Whether resctrl is mounted and monitors, or why not.
-pub fn resctrl(root: &Root) -> Result<(), String> {
-    if root.exists("/sys/fs/resctrl/info/L3_MON") {
-        return Ok(());
-    }
-    if root.exists("/sys/fs/resctrl/info") {
-        return Err("resctrl is mounted but monitors nothing on this CPU (no info/L3_MON)".into());
-    }
-    let known = root.read("/proc/filesystems").unwrap_or_default();
-    if known.lines().any(|line| line.split_whitespace().last() == Some("resctrl")) {
-        return Err("resctrl is not mounted (mount -t resctrl resctrl /sys/fs/resctrl)".into());
-    }
-    Err("this kernel has no resctrl (CONFIG_X86_CPU_RESCTRL), or the CPU has no monitoring".into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,17 +36,5 @@ mod tests {
         if let Err(reason) = pmu() {
             assert!(reason.contains("perf_event_open"), "{reason}");
         }
-    }
-
-    #[test]
-    fn each_state_of_resctrl_has_its_reason() {
-        let tree = tempfile::tempdir().unwrap();
-        let root = Root::at(tree.path());
-        assert!(resctrl(&root).unwrap_err().contains("CONFIG_X86_CPU_RESCTRL"));
-        std::fs::create_dir_all(tree.path().join("proc")).unwrap();
-        std::fs::write(tree.path().join("proc/filesystems"), "nodev\tresctrl\n").unwrap();
-        assert!(resctrl(&root).unwrap_err().contains("not mounted"));
-        std::fs::create_dir_all(tree.path().join("sys/fs/resctrl/info/L3_MON")).unwrap();
-        assert_eq!(resctrl(&root), Ok(()));
     }
 }

@@ -16,7 +16,6 @@ mod nodes;
 mod pages;
 mod perf;
 mod pressure;
-mod resctrl;
 mod threads;
 mod throttle;
 mod uncore;
@@ -57,7 +56,6 @@ pub const SOURCES: &[SourceInfo] = &[
     threads::INFO,
     pages::INFO,
     perf::INFO,
-    resctrl::INFO,
     uncore::INFO,
 ];
 
