@@ -4,7 +4,6 @@ mod across;
 mod answer;
 mod changes;
 pub(crate) mod comparison;
-pub(crate) mod cost;
 pub(crate) mod host;
 mod knobs;
 mod memory;
@@ -51,7 +50,6 @@ pub fn html(
     sections.extend(trials.iter().map(|trial| trial::section(trial, is_only)));
     sections.extend([
         host::section(&manifest.host),
-        cost::section(&trials),
         changes::section(manifest, judgement),
         Section::new("study", "The study", |page| page.code(manifest.study_text.as_str()))
             .listed("Study")

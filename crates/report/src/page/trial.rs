@@ -79,7 +79,7 @@ fn promised(trial: &Trial<'_>, promise: &PromiseJudgement, page: &mut Parts) {
     page.0.push(Part::Box(tag.tone, inside));
 }
 
-/// The window and the repeats behind the numbers of the trial, and whether memory limits were reached.
+/// The window and the repeats behind the numbers of the trial, whether memory limits were reached, and how complete samples are.
 fn window(trial: &Trial<'_>, judged: &TrialJudgement, factors: &str, page: &mut Parts) {
     page.facts([
         ("Trial", factors.to_owned()),
@@ -91,6 +91,7 @@ fn window(trial: &Trial<'_>, judged: &TrialJudgement, factors: &str, page: &mut 
     if let Some(limit) = wording::limit_on_memory(judged) {
         page.styled("note", format!("Memory limits: {limit}"));
     }
+    sampling(trial, page);
 }
 
 /// Causes with their evidence, the groups, and numbers of all of them.

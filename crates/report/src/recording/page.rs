@@ -5,7 +5,7 @@ use assay_sys::escape::page::{Page, Parts, Rows, Section};
 use super::Recorded;
 use crate::figure;
 use crate::number;
-use crate::page::{again, cost, host};
+use crate::page::{again, host};
 
 pub(super) fn page(recorded: &Recorded<'_>) -> Page {
     let manifest = recorded.manifest;
@@ -27,7 +27,6 @@ pub(super) fn page(recorded: &Recorded<'_>) -> Page {
     let last = [
         sources(recorded),
         host::section(&manifest.host),
-        cost::section(std::slice::from_ref(&recorded.trial)),
         again(
             manifest,
             "This page belongs to the run folder, next to the samples. In that folder, `assay report .` writes it again.",
