@@ -109,7 +109,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("assay diagnose runs/x --only C-REQUEST-POOL", "test one cause"),
         ],
     ),
-    ("tune", &[("assay tune io-weight --for 8m --write tuned.toml", "find and keep a setting")]),
+    ("tune", &[("assay tune io-weight --for 8m", "find a setting")]),
     ("judge", &[("assay judge runs/20261126T101500Z-io-weight", "judge a run again")]),
     (
         "conform",

@@ -20,11 +20,11 @@ mod read;
 mod reader;
 mod render;
 mod resolve_factors;
-mod rewrite;
 mod scalar;
 mod schema;
 mod section;
 mod set_factor;
+mod setting_lines;
 mod shipped;
 mod syntax;
 mod template;
@@ -45,9 +45,9 @@ pub use level::find_level;
 pub use metric::fio_metrics;
 pub use read::{MOST_BYTES, has_published, parse, parse_published};
 pub use render::render;
-pub use rewrite::{lines as setting_lines, rewrite};
 pub use schema::schema;
 pub use set_factor::{set_factor, set_factors};
+pub use setting_lines::setting_lines;
 pub use shipped::{Shipped, shipped, shipped_file};
 pub use syntax::{
     After, Bindings, Bound, Design, Disk, DiskSize, DiskSource, DropCaches, Ends, Existing, Factor,

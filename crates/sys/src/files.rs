@@ -27,7 +27,7 @@ pub use dir::Dir;
 pub use draft::Draft;
 pub use error::Error;
 pub use identity::Identity;
-pub use output::{Output, create_new, output, output_dir, replace};
+pub use output::{Output, output, output_dir, replace};
 pub use owner::{Checked, Trust, is_own};
 pub use read::{input, input_text, regular_text};
 pub use resolve::{check, check_links};

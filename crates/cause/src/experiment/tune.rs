@@ -2,24 +2,20 @@
 
 mod search_schedule;
 
-use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
 use assay_host::facts::HostFacts;
 use assay_record::run_folder::{Run, RunFolder};
 use assay_run::context::Context;
-use assay_run::load::{Loaded, reload};
+use assay_run::load::Loaded;
 use assay_run::observer::Observer;
-use assay_run::overrides::StudyChoice;
 use assay_run::prepare::{Destination, facts_for, plan_for};
 use assay_run::runner::{Finished, Request};
 use assay_study::plan::{Scope, Setting, check_keep};
-use assay_study::{Bindings, Study, combinations, rewrite, shipped_file};
+use assay_study::{Bindings, Study, combinations};
 use assay_sys::closest;
 use assay_sys::escape::shell_word;
 use assay_sys::exit::{Code, Error};
-use assay_sys::files::{MOST_TEXT, create_new, input_text};
 
 use crate::conclude::{judge_finished, write_report};
 use crate::{Budget, Outcome, SearchRun, Tuning, experiment, tuning};
@@ -53,38 +49,6 @@ pub struct Tuned {
     pub folder: RunFolder,
     /// The exit code.
     pub code: Code,
-    /// The chosen setting; `None` if none was found.
-    setting: Option<Setting>,
-    origin: Origin,
-}
-
-/// The study that was tuned, as its author wrote it.
-#[derive(Debug)]
-struct Origin {
-    choice: StudyChoice,
-    name: String,
-    text: String,
-    factors: Bindings,
-}
-
-impl Tuned {
-    /// Whether there is a setting to write.
-    #[must_use]
-    pub const fn has_setting(&self) -> bool {
-        self.setting.is_some()
-    }
-
-    /// Writes the study with the chosen setting to a new file. Other overrides are left out: the file
-    /// keeps its author's values except for the setting. Without a setting nothing is written.
-    ///
-    /// # Errors
-    /// The file exists or cannot be written, or the study has a form that cannot be rewritten.
-    pub fn write_study(&self, file: &Path) -> Result<(), Error> {
-        match &self.setting {
-            Some(setting) => write_study(file, &self.origin, setting),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Searches for the setting that keeps the promise at the highest throughput, without applying it.
@@ -100,12 +64,6 @@ pub fn tune(
 ) -> Result<Tuned, Error> {
     let factors = only_trial(&loaded.study)?;
     let seed = loaded.seed();
-    let origin = Origin {
-        choice: loaded.choice.clone().unwrap_or_default(),
-        name: loaded.study.name.clone(),
-        text: loaded.text.clone(),
-        factors: factors.clone(),
-    };
     let facts = facts_for(context, &loaded.study)?;
     refuse_unknown(&options.keep, &facts)?;
     let longest = loaded.study.design.at_most.as_secs_f64();
@@ -128,7 +86,7 @@ pub fn tune(
     let mut schedule = SearchSchedule::begin(factory, first, (scope, most), &judge_so_far);
     let what = (schedule.settings.trials.current(), options.length);
     let finished = experiment::run(context, &request, &mut schedule, what, observer)?;
-    conclude(&request, &finished, &schedule, origin, observer)
+    conclude(&request, &finished, &schedule, observer)
 }
 
 /// Refuses names that keep nothing: by a slip the search would change what was to stay.
@@ -152,7 +110,6 @@ fn conclude(
     request: &Request,
     finished: &Finished,
     schedule: &SearchSchedule<'_>,
-    origin: Origin,
     observer: &mut dyn Observer,
 ) -> Result<Tuned, Error> {
     let judgement = judge_finished(request, finished, observer).map_err(Error::host)?;
@@ -176,8 +133,7 @@ fn conclude(
     request.folder.write_json("tune.json", &tuning).map_err(Error::host)?;
     write_report(&request.folder, &run, &judgement).map_err(Error::host)?;
     let code = exit_code(&tuning, finished.code(Some(Code::Kept)));
-    let setting = schedule.setting(tuning.chosen.as_deref()).cloned();
-    Ok(Tuned { tuning, folder: request.folder.clone(), code, setting, origin })
+    Ok(Tuned { tuning, folder: request.folder.clone(), code })
 }
 
 /// The exit code of a search, from that of its run. A workload that fails under one setting does not
@@ -215,35 +171,12 @@ fn only_trial(study: &Study) -> Result<Bindings, Error> {
     )))
 }
 
-/// Writes the study. Other overrides are left out: the file keeps its author's values except for the
-/// setting.
-fn write_study(file: &Path, origin: &Origin, setting: &Setting) -> Result<(), Error> {
-    let refuse = |why: &dyn std::fmt::Display| {
-        Error::usage(format!(
-            "{} was not written: {why}\n  hint: paste the lines above into the study",
-            file.display()
-        ))
-    };
-    let Origin { choice, name, text, factors } = origin;
-    let as_written = StudyChoice { seed: choice.seed, ..StudyChoice::named(&choice.study) };
-    let from = reload(name, text, &as_written)?;
-    let to = setting.apply(&from, factors).map_err(|why| refuse(&why))?;
-    let beside = Path::new(&choice.study).parent().unwrap_or(Path::new(""));
-    let read = |path: &str| {
-        shipped_file(path).or_else(|_| {
-            input_text(&beside.join(path), MOST_TEXT)
-                .map_err(|error| format!("{path}: {}", error.cause))
-        })
-    };
-    let changed = rewrite(text, &from, &to, factors, &read).map_err(|why| refuse(&why))?;
-    let new = create_new(file).map_err(std::io::Error::from);
-    let written = new.and_then(|mut new| new.write_all(changed.as_bytes()));
-    written.map_err(|cause| refuse(&cause))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use assay_run::load::load;
+    use assay_run::overrides::StudyChoice;
     use assay_sys::files::Trust;
 
     use super::*;
@@ -281,7 +214,7 @@ mod tests {
 
     /// Every setting replays the same void data, so none is found, and the search ends by itself.
     #[test]
-    fn a_search_without_a_better_setting_ends_and_writes_nothing() {
+    fn a_search_without_a_better_setting_ends_without_one() {
         let temp = tempfile::tempdir().unwrap();
         let recorded = as_recorded_now("low-latency-on", &temp);
         let (context, replayed) = context(&recorded, &temp);
@@ -290,14 +223,11 @@ mod tests {
         let mut observer = Transcript::default();
         let tuned = tune(&context, loaded, &options(&out, 2), &mut observer).unwrap();
         assert_ne!(tuned.code, Code::Kept, "{:?}", tuned.tuning.outcome);
-        assert!(!tuned.has_setting() && tuned.tuning.chosen.is_none());
+        assert!(tuned.tuning.chosen.is_none());
         assert_eq!((replayed.borrow()[0].trial, replayed.borrow()[0].repeat), (0, 0));
         let for_time = |left: &NotTried| left.for_time && left.why.contains("`--settings`");
         assert!(tuned.tuning.not_tried.iter().any(for_time), "{:?}", tuned.tuning.not_tried);
         assert!(out.join("tune.json").is_file() && out.join("report.html").is_file());
-        let file = temp.path().join("tuned.toml");
-        tuned.write_study(&file).unwrap();
-        assert!(!file.exists());
     }
 
     #[test]
@@ -332,30 +262,5 @@ mod tests {
         let error = error.unwrap_err();
         assert_eq!((error.code, error.note.as_deref()), (Code::Host, Some("nothing was touched")));
         assert!(replayed.borrow().is_empty() && !out.exists());
-    }
-
-    #[test]
-    fn the_chosen_setting_is_written_into_a_copy_of_the_study() {
-        let temp = tempfile::tempdir().unwrap();
-        let study = load(&choice("4")).unwrap();
-        let factors = only_trial(&study.study).unwrap();
-        let name = study.study.name.clone();
-        let origin = Origin { choice: choice("4"), name, text: study.text.clone(), factors };
-        let facts = assay_test_support::hosts::host(false);
-        let now = |_: &str| Some("0".to_owned());
-        let scope = Scope { keep: Vec::new(), also: Vec::new() };
-        let all = assay_study::plan::candidates(&study.study, &facts, &now, &scope);
-        let setting = all.into_iter().find(|setting| setting.name != "defaults").unwrap();
-        let file = temp.path().join("tuned.toml");
-        write_study(&file, &origin, &setting).unwrap();
-        let written = load(&StudyChoice::named(file.to_str().unwrap())).unwrap();
-        assert_ne!(written.text, study.text);
-        // The factor keeps its author's values.
-        assert_eq!(
-            written.study.factors,
-            load(&StudyChoice::named("io-weight")).unwrap().study.factors
-        );
-        let error = write_study(&file, &origin, &setting).unwrap_err();
-        assert!(error.to_string().contains("was not written"), "an existing file is kept: {error}");
     }
 }

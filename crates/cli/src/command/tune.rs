@@ -1,10 +1,10 @@
 //! `assay tune`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_cause::experiment::iocost::{IoCostOptions, measure_iocost};
-use assay_cause::experiment::tune::{TuneOptions, Tuned, tune};
+use assay_cause::experiment::tune::{TuneOptions, tune};
 use assay_run::overrides::StudyChoice;
 use assay_study::DiskOverride;
 use assay_sys::exit::{Code, Error};
@@ -32,7 +32,7 @@ pub(crate) struct TuneArguments {
     ///
     /// And prove them with the study, by default io-weight. The disk is written to only if it is an image,
     /// or with --erase.
-    #[arg(long, value_name = "DISK", conflicts_with_all = ["disk", "scheduler", "repeats", "duration", "stop", "fix", "vary", "settings", "write"])]
+    #[arg(long, value_name = "DISK", conflicts_with_all = ["disk", "scheduler", "repeats", "duration", "stop", "fix", "vary", "settings"])]
     iocost: Option<DiskOverride>,
     /// Time in all
     #[arg(long = "for", value_name = "DURATION", value_parser = repeat_length, default_value = "5m")]
@@ -48,9 +48,6 @@ pub(crate) struct TuneArguments {
     /// Settings to try at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     settings: Option<u32>,
-    /// Write the study with the setting found
-    #[arg(long, value_name = "FILE")]
-    write: Option<PathBuf>,
     /// Run folder
     ///
     /// By default `runs/<time>-<study>-tune`; with --iocost `runs/<time>-iocost`.
@@ -85,9 +82,6 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<Code, Error> {
         output::data(&assay_cause::tuning_text(&tuned.tuning, output::width()));
         output::data(&format!("report: {}", tuned.folder.file("report.html").display()));
     }
-    if let Some(file) = &arguments.write {
-        write(file, &tuned)?;
-    }
     Ok(tuned.code)
 }
 
@@ -110,15 +104,4 @@ fn iocost(arguments: &TuneArguments, disk: &DiskOverride) -> Result<Code, Error>
         output::data(&format!("report: {}", measured.folder.file("report.html").display()));
     }
     Ok(measured.code)
-}
-
-fn write(file: &Path, tuned: &Tuned) -> Result<(), Error> {
-    let shown = file.display();
-    if tuned.has_setting() {
-        tuned.write_study(file)?;
-        output::message(&format!("written: {shown}"));
-    } else {
-        output::message(&format!("{shown} was not written: no setting was found"));
-    }
-    Ok(())
 }

@@ -112,7 +112,7 @@ fn a_disk_that_is_in_use_or_not_meant_is_refused_before_the_host_is_changed() {
     refused(&["block:/dev/assay-no-such-disk"], 4, "assay-no-such-disk");
     refused(&["loop:64MiB", "--erase", "ext4"], 2, "`/dev/x`");
     refused(&["nvme:1GiB"], 2, "assay lab run");
-    refused(&["loop", "--write", "x.toml"], 2, "--write");
+    refused(&["loop", "--settings", "2"], 2, "--settings");
     let ended = bench.assay(["tune"]);
     ended.assert_code(2);
     ended.assert_says(&["<STUDY>"]);

@@ -44,12 +44,6 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     output.finish()
 }
 
-/// Creates a file at the path that the user named; it must not exist.
-pub fn create_new(path: &Path) -> Result<File, Error> {
-    let way = find("create", path)?;
-    way.dir("create")?.create(&way.name)
-}
-
 /// Opens the folder that the user named for output, creating it and its parents where they are missing.
 pub fn output_dir(path: &Path) -> Result<Dir, Error> {
     match find("open", path) {
