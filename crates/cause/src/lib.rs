@@ -29,5 +29,5 @@ pub use explain::{
 pub use judge::{judge, judge_together};
 pub use tune::{
     Assessment, Budget, Measured, Move, NotTried, Outcome, Search, SearchRun, SettingPool,
-    SettingResult, TriedSetting, Tuning, frontier, is_work, tuning, tuning_text,
+    SettingResult, TriedSetting, Tuning, is_work, tuning, tuning_text,
 };

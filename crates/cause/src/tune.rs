@@ -7,7 +7,6 @@
 
 mod assessment;
 mod conclude;
-mod figure;
 mod page;
 mod search;
 mod sentence;
@@ -15,7 +14,7 @@ mod sentence;
 use assay_judge::verdict::{Interval, Verdict};
 use serde::{Deserialize, Serialize};
 
-pub use assessment::{Assessment, frontier, is_work};
+pub use assessment::{Assessment, is_work};
 pub use conclude::{SearchRun, TriedSetting, tuning};
 pub use page::{section, text as tuning_text};
 pub use search::{Budget, Move, Search, SettingPool};
@@ -70,8 +69,6 @@ pub struct SettingResult {
     pub rate_ratio: Option<Interval>,
     /// Its error relative to the unchanged setting, both from fresh repeats.
     pub error_ratio: Option<Interval>,
-    /// Whether no other setting has a smaller error and a higher rate.
-    pub on_frontier: bool,
 }
 
 /// A setting that could not be tried.
@@ -159,7 +156,6 @@ mod tests {
             confirmation: Some(fresh),
             rate_ratio: None,
             error_ratio: None,
-            on_frontier: false,
         };
         setting.best_data().unwrap().clone()
     }

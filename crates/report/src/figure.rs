@@ -29,11 +29,9 @@ use crate::{measure_style, wording};
 
 pub(crate) use classes::classes;
 pub(crate) use levels::levels;
-pub use overview::verdict_colour;
 pub(crate) use overview::{errors_of_hosts, overview};
 pub(crate) use page_nodes::node_columns;
 pub(crate) use ratios::ratios;
-pub use spec::base;
 pub(crate) use threads::short;
 pub(crate) use waiting::waiting;
 
@@ -55,7 +53,7 @@ impl Drawing {
 
 /// A full-width figure from a complete spec, or the reason why there is none.
 #[must_use]
-pub fn drawn(
+fn drawn(
     id: String,
     title: impl Into<String>,
     reading: impl Into<String>,

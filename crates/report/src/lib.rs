@@ -11,7 +11,7 @@ mod bar;
 pub mod claims;
 mod compare_runs;
 mod counters;
-pub mod figure;
+mod figure;
 mod fleet;
 mod html;
 mod index;

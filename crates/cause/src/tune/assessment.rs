@@ -93,17 +93,6 @@ fn error(assessment: &Assessment) -> f64 {
     }
 }
 
-/// Which (error, rate) pairs are Pareto-optimal.
-#[must_use]
-pub fn frontier(points: &[Option<(f64, f64)>]) -> Vec<bool> {
-    let beaten = |(error, rate): (f64, f64)| {
-        points.iter().flatten().any(|(other, faster)| {
-            *other <= error && *faster >= rate && (*other < error || *faster > rate)
-        })
-    };
-    points.iter().map(|point| point.is_some_and(|point| !beaten(point))).collect()
-}
-
 impl Measured {
     /// From a judged trial; `None` for one that never ran.
     pub(super) fn from_trial(trial: &TrialJudgement) -> Option<Self> {
@@ -155,11 +144,5 @@ mod tests {
         let all = [void, assessment(3.0, 1.0)];
         assert_eq!(best_first(&all, &[0, 1]), [1, 0]);
         assert_eq!(most_exact(&all[..1], &[0]), None);
-    }
-
-    #[test]
-    fn the_frontier_is_pareto_optimal() {
-        let points = [Some((0.1, 1.0)), Some((0.2, 2.0)), Some((0.3, 1.5)), None, Some((0.1, 1.0))];
-        assert_eq!(frontier(&points), [true, true, false, false, true]);
     }
 }

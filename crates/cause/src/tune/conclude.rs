@@ -4,7 +4,7 @@ use assay_judge::Samples;
 use assay_judge::verdict::{Interval, Judgement, Verdict};
 use assay_record::run_folder::{AcrossRecord, ComparisonRecord, Levels, Manifest, Table};
 
-use super::assessment::{frontier, is_work};
+use super::assessment::is_work;
 use super::{Measured, NotTried, Outcome, SettingResult, Tuning, sentence};
 use crate::judge;
 
@@ -52,14 +52,9 @@ pub fn tuning(tuned: &SearchRun<'_>) -> Option<Tuning> {
     let first = tuned.tried.first()?;
     let base =
         tuned.judgement.trials.get(first.confirmation.or(first.search)?)?.promises.first()?;
-    let mut settings: Vec<SettingResult> =
+    let settings: Vec<SettingResult> =
         tuned.tried.iter().filter_map(|tried| result(tuned, tried)).collect();
     let of_work = is_work(&base.measure);
-    let points: Vec<Option<(f64, f64)>> =
-        settings.iter().map(|setting| point(setting, of_work)).collect();
-    for (setting, on) in settings.iter_mut().zip(frontier(&points)) {
-        setting.on_frontier = on;
-    }
     let mut not_tried = tuned.not_tried.clone();
     let is_tried =
         |tried: &&TriedSetting| settings.iter().any(|setting| setting.name == tried.name);
@@ -112,14 +107,7 @@ fn result(tuned: &SearchRun<'_>, tried: &TriedSetting) -> Option<SettingResult> 
         search,
         left_out_after: tried.left_out_after,
         confirmation,
-        on_frontier: false,
     })
-}
-
-/// Error and rate; without a rate of work all are equally fast.
-fn point(setting: &SettingResult, of_work: bool) -> Option<(f64, f64)> {
-    let data = setting.best_data().filter(|data| data.verdict != Verdict::Void)?;
-    Some((data.error?.value, if of_work { data.rate? } else { 0.0 }))
 }
 
 /// Rates within this ratio count as the same.

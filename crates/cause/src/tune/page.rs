@@ -5,7 +5,6 @@ use assay_report::number::Unit;
 use assay_report::{number, wording};
 use assay_sys::escape::page::{PAGE, Paint, Rows, Section, Table, Tag, Tone, joined};
 
-use super::figure::frontier;
 use crate::{Measured, Outcome, SettingResult, Tuning};
 
 /// The result of a search for the best setting, for a terminal of `width` columns.
@@ -31,7 +30,6 @@ pub fn section(tuning: &Tuning) -> Section {
             page.text("To use it, add to the study:");
             page.code(tuning.lines.join("\n"));
         }
-        page.figures(vec![frontier(tuning)]);
         page.table(settings(tuning));
         page.on_page(|page| {
             page.styled(

@@ -277,8 +277,6 @@ fn more_of_what_is_no_work_is_not_faster() {
         truth("more", 0.04, 1.5),
     ]);
     assert_eq!(found.chosen.as_deref(), Some("exact"), "{}", found.sentence);
-    assert!(found.setting("exact").unwrap().on_frontier, "{:#?}", found.settings);
-    assert!(!found.setting("more").unwrap().on_frontier, "{:#?}", found.settings);
     assert!(!found.sentence.contains("throughput"), "{}", found.sentence);
 }
 

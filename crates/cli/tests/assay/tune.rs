@@ -79,9 +79,7 @@ fn a_search_tries_allowed_settings_confirms_by_fresh_repeats_and_restores_the_ho
     // The report shows the search, also when it is rewritten.
     let report = bench.out().join("report.html");
     let text = fs::read_to_string(&report).unwrap();
-    let drawn = text.contains("aria-labelledby=\"frontier-title");
-    let why = text.contains("(fewer than two settings");
-    assert!(text.contains("id=\"tuning\"") && drawn != why, "drawn {drawn}, why {why}");
+    assert!(text.contains("id=\"tuning\""), "no search in the report");
     fs::remove_file(&report).unwrap();
     bench.assay(["report".as_ref(), bench.out().as_os_str()]).assert_code(0);
     assert_eq!(fs::read_to_string(&report).unwrap(), text);

@@ -64,8 +64,7 @@ fn by_verdict(values: [&str; 4]) -> Value {
 }
 
 /// The verdict as a colour.
-#[must_use]
-pub fn verdict_colour() -> Value {
+fn verdict_colour() -> Value {
     by_verdict(["#1f9e83", "#d8572a", "#b8890b", "#8a8f98"])
 }
 

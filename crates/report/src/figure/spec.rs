@@ -12,7 +12,7 @@ use crate::trial::Trial;
 /// `usermeta.weights` is the number of steps of the ordered palette, read by the page; other
 /// viewers ignore it and use their own colours.
 #[must_use]
-pub fn base(description: &str, height: u32, steps: usize) -> Value {
+pub(super) fn base(description: &str, height: u32, steps: usize) -> Value {
     json!({
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": description,

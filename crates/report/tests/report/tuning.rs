@@ -27,7 +27,6 @@ fn setting(name: &str, error: f64, rate: f64, verdict: Verdict) -> SettingResult
         confirmation: Some(measured(error, rate, verdict)),
         rate_ratio: Some(Interval { value: rate / 1e8, low: 0.9, high: 1.3 }),
         error_ratio: Some(Interval { value: error / 0.4, low: 0.01, high: 0.2 }),
-        on_frontier: true,
     }
 }
 
@@ -47,7 +46,6 @@ fn tuning() -> Tuning {
             SettingResult {
                 confirmation: None,
                 left_out_after: Some(1),
-                on_frontier: false,
                 ..setting("<slow>", 0.3, 0.2e8, Verdict::Broken)
             },
         ],
@@ -81,7 +79,7 @@ fn page(tuning: &Tuning) -> String {
 }
 
 #[test]
-fn search_page_begins_with_its_result_and_a_figure() {
+fn search_page_begins_with_its_result() {
     let page = page(&tuning());
     for expected in [
         "id=\"tuning\"",
@@ -93,32 +91,6 @@ fn search_page_begins_with_its_result_and_a_figure() {
     ] {
         assert!(page.contains(expected), "{expected} is missing");
     }
-    let spec = page.split("id=\"frontier-spec\">").nth(1).unwrap();
-    let spec = spec.split("</script>").next().unwrap();
-    let spec: serde_json::Value = serde_json::from_str(spec).unwrap();
-    let rows = spec["data"]["values"].as_array().unwrap();
-    let of = |field: &str| rows.iter().map(|row| row[field].clone()).collect::<Vec<_>>();
-    assert_eq!(of("setting"), ["unchanged", "nr_requests=1024", "<slow>"]);
-    assert_eq!(of("chosen"), [false, true, false]);
-    assert_eq!(of("fresh"), [true, true, false]);
-    // That of the search is compared with the unchanged study in the search.
-    assert_eq!(of("rate"), [1.0, 1.2, 0.2]);
-}
-
-#[test]
-fn settings_without_numbers_give_a_reason_instead_of_the_figure() {
-    let mut tuning = tuning();
-    for one in &mut tuning.settings {
-        (one.search, one.confirmation) = (None, None);
-    }
-    let page = page(&tuning);
-    assert!(page.contains("(fewer than two settings"), "no reason");
-}
-
-#[test]
-fn what_is_no_work_is_not_drawn_as_throughput() {
-    let page = page(&Tuning { measure: "memory.refaults".to_owned(), ..tuning() });
-    assert!(page.contains("(more of memory.refaults is not more work"), "no reason");
 }
 
 #[test]
