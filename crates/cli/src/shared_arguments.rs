@@ -101,7 +101,6 @@ impl StudyArguments {
             erase,
             scheduler,
             evidence,
-            order: None,
             seed,
         }
     }

@@ -8,7 +8,7 @@ use crate::Argument;
 
 /// The arguments of `assay run` equivalent to a choice.
 pub fn run_words(choice: &StudyChoice) -> Vec<Argument> {
-    // Name every field, so that a new one is not forgotten here. The order has no option, and the lab takes one file.
+    // Name every field, so that a new one is not forgotten here. The lab takes one job file.
     let StudyChoice {
         study,
         more_job_files: _,
@@ -22,7 +22,6 @@ pub fn run_words(choice: &StudyChoice) -> Vec<Argument> {
         erase,
         scheduler,
         evidence,
-        order: _,
         seed,
     } = choice;
     let mut words = vec![study.clone()];

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use assay_record::run_folder::{StopRecord, StudyChoiceRecord};
 use assay_study::{
-    DiskOverride, Order, Scalar, Stop, Study, WarmUp, override_disk, override_scheduler,
-    parse_scalar, permit_erasing, set_factors,
+    DiskOverride, Scalar, Stop, Study, WarmUp, override_disk, override_scheduler, parse_scalar,
+    permit_erasing, set_factors,
 };
 use assay_sys::diagnostic::Diagnostic;
 use assay_sys::units::format_duration;
@@ -38,8 +38,6 @@ pub struct StudyChoice {
     pub scheduler: Option<String>,
     /// Whether to take evidence from inside the kernel, whatever the study says.
     pub evidence: bool,
-    /// The order of repeats.
-    pub order: Option<Order>,
     /// Seed for the order of trials and for random data.
     pub seed: u64,
 }
@@ -69,8 +67,7 @@ impl StudyChoice {
         }
     }
 
-    /// The choice in a manifest; `None` if its disk or length is unknown to this version. The order is
-    /// not recorded: a single trial that is repeated needs none.
+    /// The choice in a manifest; `None` if its disk or length is unknown to this version.
     pub fn from_record(record: &StudyChoiceRecord, seed: u64) -> Option<Self> {
         let length = record.at_most_s.map(Duration::try_from_secs_f64);
         Some(Self {
@@ -89,7 +86,6 @@ impl StudyChoice {
             erase: None,
             scheduler: record.scheduler.clone(),
             evidence: record.evidence,
-            order: None,
             seed,
         })
     }
@@ -117,7 +113,6 @@ impl StudyChoice {
         design.repeats = self.repeats.unwrap_or(design.repeats);
         design.stop = self.stop.unwrap_or(design.stop);
         design.at_most = self.at_most.unwrap_or(design.at_most);
-        design.order = self.order.unwrap_or(design.order);
         if let WarmUp::Fixed(warm_up) = design.warm_up
             && warm_up >= design.at_most
         {

@@ -1,6 +1,5 @@
-//! Comparing recorded runs, and both sides of a question in one run.
+//! Comparing recorded runs, and levels within one.
 
-mod interleaved;
 mod newest;
 
 use std::path::Path;
@@ -12,7 +11,6 @@ use assay_run::observer::Observer;
 use assay_run::recorded_run::{open_run, read_run};
 use assay_sys::exit::Error;
 
-pub use interleaved::{Interleaved, Sides, compare_interleaved};
 pub use newest::newest_run;
 
 /// Compares two runs.

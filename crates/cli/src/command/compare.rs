@@ -1,7 +1,5 @@
 //! `assay compare`
 
-mod interleaved;
-
 use std::path::{Path, PathBuf};
 
 use assay_cause::experiment::compare::{
@@ -27,13 +25,11 @@ pub(crate) struct CompareArguments {
     /// Fail only on regressions from this run
     ///
     /// Without another run, the newest in `runs/` that is not the baseline.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["over", "study"])]
+    #[arg(long, value_name = "RUN", conflicts_with = "over")]
     baseline: Option<PathBuf>,
     /// Compare two levels within one run
-    #[arg(long, value_name = "FACTOR[=A,B]", conflicts_with = "study")]
+    #[arg(long, value_name = "FACTOR[=A,B]")]
     over: Option<String>,
-    #[command(flatten)]
-    interleaved: interleaved::InterleavedArguments,
     #[command(flatten)]
     how: How,
 }
@@ -67,9 +63,6 @@ pub(crate) struct How {
 /// Shows what changed from one run to the other, by how much, and with what confidence.
 pub(crate) fn run(arguments: &CompareArguments) -> Result<Code, Error> {
     let how = &arguments.how;
-    if let Some(study) = &arguments.interleaved.study {
-        return show(&interleaved::run(study, &arguments.interleaved, how)?, how);
-    }
     let (plain, against, observer) = (how.terms(false), how.terms(true), &mut Terminal);
     let comparison = match (&arguments.baseline, &arguments.over, arguments.runs.as_slice()) {
         (Some(baseline), _, [run]) => compare(baseline, run, &against, observer),
@@ -85,8 +78,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Code, Error> {
         }
         (None, None, [a, b]) => compare(a, b, &plain, observer),
         _ => Err(Error::usage(
-            "name two runs; or one with `--baseline RUN` or `--over FACTOR`; or a study with \
-             `--interleaved STUDY`\n  hint: `assay compare --help` shows the ways to call it",
+            "name two runs; or one with `--baseline RUN` or `--over FACTOR`\n  hint: `assay compare \
+             --help` shows the ways to call it",
         )),
     };
     show(&comparison?, how)

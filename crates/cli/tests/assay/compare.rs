@@ -110,14 +110,15 @@ fn two_levels_are_interleaved_and_compared_in_pairs() {
     let Some(bench) = Bench::on_host("interleaved levels") else { return };
     let text = Weights { groups: 2, ..Weights::small() }.text();
     let text = text.replace("count = 2", "count = \"{groups}\"") + "[factors]\ngroups = [8]\n";
-    bench.write("study.toml", &text);
-    let words = ["--yes", "--interleaved", "study.toml", "--set", "groups=2", "--set", "groups=4"];
-    let more = ["--repeats", "2", "--duration", "1s", "--out", "run"];
-    let (ended, document) = compare(&bench, &[&words[..], &more[..]].concat());
+    let text = text.replace("[design]\n", "[design]\norder = \"interleaved\"\n");
+    let study = bench.write("study.toml", &text);
+    let more = ["--set", "groups=2,4", "--repeats", "2", "--duration", "1s"];
+    let run = run_into(&bench, &study, "both", &more);
+    let (ended, document) = compare(&bench, &[run.to_str().unwrap(), "--over", "groups"]);
     assert_eq!(document["paired"], true, "{}", ended.stderr);
     assert_eq!(document["trials"][0]["a_factors"]["groups"], 2);
     // A B B A, by the times of the repeats.
-    let manifest = crate::running::json(&bench.out().join("manifest.json"));
+    let manifest = crate::running::json(&run.join("manifest.json"));
     let mut order: Vec<(u64, usize)> = Vec::new();
     for (index, trial) in manifest["trials"].as_array().unwrap().iter().enumerate() {
         for repeat in trial["repeats"].as_array().unwrap() {
@@ -136,10 +137,6 @@ fn wrong_usage_is_refused_with_a_hint() {
     for (words, expected) in [
         (&["compare"][..], "name two runs"),
         (&["compare", "only-one"], "name two runs"),
-        (
-            &["compare", "--yes", "--interleaved", "io-weight", "--set", "groups=4"],
-            "set exactly one factor twice",
-        ),
         (&["compare", "a", "b", "--within", "0 %"], "a margin must be above 0 %"),
         (&["compare", "--baseline", "nothing", "here"], "No such file"),
         (&["compare", "--baseline", "nothing"], "there is no folder `runs/`"),

@@ -49,17 +49,7 @@ fn a_signal_restores_the_host_whether_or_not_output_is_read() {
     let (out, theirs, recorded) = (bench.out(), Theirs::make(), recorded(&bench));
     let before = HostSnapshot::take();
     let out = out.to_str().unwrap();
-    let two = [
-        "compare",
-        "--yes",
-        "--interleaved",
-        "cpu-weight",
-        "--set",
-        "groups=2",
-        "--set",
-        "groups=4",
-    ];
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 7] = [
         &["run", "--yes", study, "--out", out],
         &["exec", "--", "sleep", "77"],
         &["conform", "--yes", "core", "pids", "cpuset"],
@@ -67,7 +57,6 @@ fn a_signal_restores_the_host_whether_or_not_output_is_read() {
         &["probe", "--repeat", "100", "--group", &theirs.path],
         &["tune", "--yes", "io-weight", "--out", out],
         &["diagnose", "--yes", recorded.to_str().unwrap(), "--rounds", "1", "--out", out],
-        &[&two[..], &["--out", out]].concat(),
     ];
     for words in commands {
         let mut command = bench.program();

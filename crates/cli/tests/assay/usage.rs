@@ -64,7 +64,6 @@ fn what_may_disturb_others_needs_a_yes_where_nobody_can_be_asked() {
     for words in [
         &["run", "cpu-weight"][..],
         &["tune", "io-weight"],
-        &["compare", "--interleaved", "cpu-weight", "--set", "groups=2", "--set", "groups=4"],
         &["conform", "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu"],
         &["conform", "--kernel", "host"],
     ] {

@@ -242,7 +242,7 @@ fn notes(document: &RunComparison) -> Vec<String> {
     if !document.paired {
         notes.push(
             "The runs took place one after the other: changes of the host in between are part of \
-             the difference. `assay compare --interleaved` alternates both sides."
+             the difference. `assay compare RUN --over FACTOR` compares levels that took turns."
                 .to_owned(),
         );
     }
