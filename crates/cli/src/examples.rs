@@ -41,7 +41,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "top",
         &[
             ("assay top --group /system.slice", "the groups below one, with their use"),
-            ("assay top --watch --sort memory", "live, the largest first"),
+            ("assay top --sort memory", "the largest first; `watch` repeats it"),
         ],
     ),
     (

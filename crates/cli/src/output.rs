@@ -230,7 +230,7 @@ pub(crate) fn can_draw() -> bool {
 }
 
 /// Whether terminals are said to be unable to move their cursors.
-pub(crate) fn is_dumb() -> bool {
+fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb")
 }
 

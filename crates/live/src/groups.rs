@@ -7,7 +7,7 @@ use assay_host::facts::CgroupLayout;
 use assay_sys::exit::Error;
 use serde::Serialize;
 
-pub use table::{groups_text, top_groups};
+pub use table::groups_text;
 
 /// What groups are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,25 +36,6 @@ impl GroupOrder {
         ("read", Self::Read, "Bytes read from disks"),
         ("write", Self::Write, "Bytes written to disks"),
     ];
-
-    /// The key that chooses it in a live list: the first letter of its name in a heading.
-    #[must_use]
-    pub const fn key(self) -> u8 {
-        self.label().as_bytes()[0].to_ascii_lowercase()
-    }
-
-    /// The name in a heading.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Path => "tree",
-            Self::Cpu => "CPU",
-            Self::Memory => "memory",
-            Self::Processes => "processes",
-            Self::Read => "reads",
-            Self::Write => "writes",
-        }
-    }
 
     /// The value of a group to sort by; unavailable values sort last.
     fn value(self, entry: &Entry, rates: &Rates) -> f64 {
@@ -102,7 +83,7 @@ pub fn check_groups(
     Ok(())
 }
 
-/// The document of `assay top -o json`; with `--watch` each line is one.
+/// The document of `assay top -o json`.
 #[derive(Debug, Serialize)]
 pub struct Groups<'i> {
     /// Version of this format.

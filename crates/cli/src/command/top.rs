@@ -1,8 +1,5 @@
 //! `assay top`
 
-mod terminal;
-mod watch;
-
 use std::time::Duration;
 
 use assay_blame::collect::group_of;
@@ -15,7 +12,7 @@ use clap::Args;
 
 use crate::observer::this_host;
 use crate::output;
-use crate::parsers::{duration_in, one_of};
+use crate::parsers::one_of;
 use crate::shared_arguments::{FormatArguments, TargetArguments};
 
 /// Arguments of `assay top`.
@@ -33,29 +30,16 @@ pub(crate) struct TopArguments {
     #[arg(long)]
     populated: bool,
     /// Sort order, largest first
-    ///
-    /// By default by path, with --watch by cpu.
-    #[arg(long, value_name = "BY", hide_possible_values = false, value_parser = one_of(&GroupOrder::ALL))]
-    sort: Option<GroupOrder>,
-    /// Update until q or Ctrl-C
-    #[arg(short, long)]
-    watch: bool,
-    /// Time between two updates
-    #[arg(long, value_name = "DURATION", default_value = "2s", requires = "watch", value_parser = interval)]
-    interval: Duration,
+    #[arg(long, value_name = "BY", default_value = "path", hide_possible_values = false, value_parser = one_of(&GroupOrder::ALL))]
+    sort: GroupOrder,
     #[command(flatten)]
     format: FormatArguments,
 }
 
-/// Time between the two readings from which rates are computed without `--watch`.
+/// Time between the two readings from which rates are computed.
 const READING_INTERVAL: Duration = Duration::from_millis(500);
 
-fn interval(text: &str) -> Result<Duration, String> {
-    let range = Duration::from_millis(100)..=Duration::from_secs(3600);
-    duration_in(text, range, "expected 0.1 s to 1 h")
-}
-
-/// Lists groups, once or repeatedly.
+/// Lists groups.
 pub(crate) fn run(arguments: &TopArguments) -> Result<Code, Error> {
     let root = Root::real();
     let layout = gather(&root).map_err(Error::host)?.cgroup;
@@ -69,28 +53,14 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<Code, Error> {
     let read = || take(&root, &filter);
     let first = read();
     check_groups(&first, &filter, &layout)?;
-    if arguments.watch {
-        let order = arguments.sort.unwrap_or(GroupOrder::Cpu);
-        watch::run(
-            first,
-            read,
-            watch::WatchOptions {
-                period: arguments.interval,
-                order,
-                as_json: arguments.format.is_json(),
-            },
-        );
-        return Ok(Code::Kept);
-    }
     std::thread::sleep(READING_INTERVAL);
     let second = read();
     let rates = rates(&first, &second);
     if arguments.format.is_json() {
         output::json(&groups_document(&second, &rates))?;
     } else {
-        let order = arguments.sort.unwrap_or(GroupOrder::Path);
         let columns = output::size_of(std::io::stdout()).map(|size| size.columns);
-        output::data(&groups_text(&second, &rates, order, columns));
+        output::data(&groups_text(&second, &rates, arguments.sort, columns));
     }
     Ok(Code::Kept)
 }

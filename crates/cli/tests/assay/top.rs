@@ -1,6 +1,5 @@
 //! `assay top` with a command under limits, and its filters.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -67,29 +66,11 @@ fn a_group_is_listed_with_its_processes_knobs_and_use() {
 }
 
 #[test]
-fn a_watch_prints_plain_blocks_and_ends_at_a_signal() {
-    let bench = Bench::aside();
-    let mut command = bench.program();
-    command.args(["top", "--watch", "--interval", "100ms"]).stdin(Stdio::null());
-    let mut run = Running::start(command, bench.folder(), bench.out());
-    let stdout = bench.path("stdout");
-    run.wait_until("two blocks", |_| {
-        let text = std::fs::read_to_string(&stdout).unwrap_or_default();
-        text.matches("GROUP ").count() >= 2
-    });
-    run.signal(Signal::INT);
-    let ended = run.end(Duration::from_secs(30));
-    ended.assert_code(0);
-    assert!(!ended.stdout.contains('\x1b'), "no terminal, no codes");
-}
-
-#[test]
 fn unknown_groups_and_controllers_are_refused_with_the_known_ones() {
     let bench = Bench::aside();
     for (arguments, says) in [
         (&["--group", "/no/such/group"][..], "no hierarchy has a group `/no/such/group`"),
         (&["--controller", "memroy"][..], "memory"),
-        (&["--watch", "--interval", "0s"][..], "0.1"),
     ] {
         let (code, text, stderr) = groups(&bench, arguments);
         assert_eq!((code, text.as_str()), (2, ""), "{stderr}");

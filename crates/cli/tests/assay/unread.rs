@@ -83,8 +83,7 @@ fn what_only_watches_ends_whether_or_not_output_is_read() {
     script(&host.bench.path("bin"), "scontrol", "exec /bin/sleep 1000");
     let (bench, own) = (&host.bench, std::process::id().to_string());
     foreign_run(bench, "run");
-    let watches: [&[&str]; 9] = [
-        &["top", "--watch", "--interval", "100ms"],
+    let watches: [&[&str]; 8] = [
         &["audit", "watch", "--interval", "100ms"],
         &["record", "--pid", &own, "--for", "60s"],
         &["blame", "--pid", &own, "--for", "60s"],
@@ -123,12 +122,11 @@ fn what_only_watches_ends_whether_or_not_output_is_read() {
 fn a_command_whose_data_found_no_room_fails_and_says_so() {
     let bench = Bench::aside();
     let run = foreign_run(&bench, "run");
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 5] = [
         &["host"],
         &["audit", "-o", "json"],
         &["audit", "watch", "--for", "1s"],
         &["top"],
-        &["top", "--watch", "--interval", "100ms"],
         &["judge", run.to_str().unwrap()],
     ];
     for words in commands {

@@ -36,24 +36,6 @@ pub fn groups_text(
     lines.join("\n")
 }
 
-/// As many groups as fit into `height` lines, below a line with their number.
-#[must_use]
-pub fn top_groups(
-    inventory: &Inventory,
-    rates: &[Rates],
-    order: GroupOrder,
-    width: Option<usize>,
-    height: usize,
-) -> Vec<String> {
-    let mut rows = rows(inventory, rates, order);
-    let all = rows.len();
-    rows.truncate(height.saturating_sub(2));
-    let shown = if all > rows.len() { format!(", {} shown", rows.len()) } else { String::new() };
-    let mut lines = vec![format!("{all} groups by {}{shown}", order.label())];
-    lines.extend(table(inventory, &rows, width));
-    lines
-}
-
 fn rows<'i>(inventory: &'i Inventory, rates: &'i [Rates], order: GroupOrder) -> Vec<Row<'i>> {
     let top = inventory.groups.first().map_or(0, |entry| depth(&entry.path));
     let all = inventory.groups.iter().zip(rates);
@@ -252,28 +234,29 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_come_first_and_the_rest_is_cut() {
+    fn the_largest_come_first() {
         let rates = [rate(0.1), rate(0.2), rate(0.9)];
-        let lines = top_groups(&inventory(), &rates, GroupOrder::Cpu, None, 4);
-        assert_eq!(lines[0], "3 groups by CPU, 2 shown");
-        assert!(lines[2].starts_with("/a/b ") && lines[3].starts_with("/a "), "{lines:?}");
-        assert_eq!(lines.len(), 4);
+        let text = groups_text(&inventory(), &rates, GroupOrder::Cpu, None);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[2].starts_with("/a/b ") && lines[3].starts_with("/a "), "{text}");
         // Equal and unavailable values stay in the order of the paths.
-        let lines = top_groups(&inventory(), &rates, GroupOrder::Read, None, 9);
-        assert!(lines[2].starts_with("/ ") && lines[4].starts_with("/a/b "), "{lines:?}");
+        let text = groups_text(&inventory(), &rates, GroupOrder::Read, None);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[2].starts_with("/ ") && lines[4].starts_with("/a/b "), "{text}");
     }
 
     #[test]
-    fn no_line_is_longer_than_the_terminal_is_wide() {
+    fn no_row_is_longer_than_the_terminal_is_wide() {
         let mut inventory = inventory();
         inventory.groups[2].path = "/a/".to_owned() + &"b".repeat(200);
         let rates = [rate(0.1), rate(0.2), rate(0.9)];
+        let rows = rows(&inventory, &rates, GroupOrder::Cpu);
         for width in [20, 80, 100, 300] {
-            let lines = top_groups(&inventory, &rates, GroupOrder::Cpu, Some(width), 9);
+            let lines = table(&inventory, &rows, Some(width));
             assert!(lines.iter().all(|line| line.chars().count() <= width), "{lines:#?}");
         }
-        let lines = top_groups(&inventory, &rates, GroupOrder::Cpu, None, 9);
-        assert!(lines[2].starts_with(&inventory.groups[2].path), "a program reads all of it");
+        let lines = table(&inventory, &rows, None);
+        assert!(lines[1].starts_with(&inventory.groups[2].path), "a program reads all of it");
     }
 
     #[test]

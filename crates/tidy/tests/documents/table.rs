@@ -53,7 +53,7 @@ pub(crate) const DOCUMENTS: [Document; 36] = [
         "judge::FleetJudgement",
         "`assay fleet collect -o json`, fleet-verdict.json",
     ),
-    document("top", "live::Groups", "`assay top -o json`, each line of it with `--watch`"),
+    document("top", "live::Groups", "`assay top -o json`"),
     document("host", "cli::Host", "`assay host -o json`"),
     document("index", "cli::Index", "`assay report --index RUNS -o json`"),
     document("iocost", "cause::IoCost", "`assay tune --iocost DISK -o json`, iocost.json"),

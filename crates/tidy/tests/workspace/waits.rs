@@ -27,7 +27,7 @@ const WAITS: [&str; 11] = [
 ];
 
 /// Files with such calls: how many, and what ends them.
-const BOUNDS: [(&str, usize, &str); 53] = [
+const BOUNDS: [(&str, usize, &str); 52] = [
     ("audit/src/collect/watch.rs", 1, "some milliseconds between two looks"),
     ("audit/src/collect/writes.rs", 1, "the caller's limit, below a second"),
     ("blame/src/collect/prove.rs", 1, "the end of a turn, looked for 20 times a second; a signal"),
@@ -42,7 +42,6 @@ const BOUNDS: [(&str, usize, &str); 53] = [
         "the time to the next look, looked for 20 times a second; a signal",
     ),
     ("cli/src/command/top.rs", 1, "a constant, once"),
-    ("cli/src/command/top/terminal.rs", 2, "the interval, of a minute at most"),
     ("cli/src/countdown.rs", 2, "the thread ends when its channel closes"),
     ("cli/src/replaced.rs", 1, "1 s"),
     ("conform/src/fixture.rs", 2, "the case's time; a signal"),
