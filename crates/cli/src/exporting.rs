@@ -14,8 +14,6 @@ pub(crate) enum ExportFormat {
     Parquet,
     /// Five tables as CSV.
     Csv,
-    /// The rows of the same tables as JSON lines.
-    JsonLines,
     /// Verdicts as OpenMetrics text.
     OpenMetrics,
     /// Verdicts as JUnit XML.
@@ -24,10 +22,9 @@ pub(crate) enum ExportFormat {
 
 impl ExportFormat {
     /// Every format with its name for users and what it holds.
-    pub(crate) const ALL: [(&str, Self, &str); 5] = [
+    pub(crate) const ALL: [(&str, Self, &str); 4] = [
         ("parquet", Self::Parquet, "Five tables as Parquet"),
         ("csv", Self::Csv, "Five tables as CSV"),
-        ("jsonl", Self::JsonLines, "The rows of the same tables as JSON lines"),
         ("openmetrics", Self::OpenMetrics, "Verdicts as OpenMetrics text"),
         ("junit", Self::Junit, "Verdicts as JUnit XML, a promise a test case, for CI services"),
     ];
@@ -67,19 +64,15 @@ pub(crate) fn export_tables(
     assay_report::export::export(runs, format, &folder, samples, judge)
 }
 
-/// Writes runs as one text; only JSON lines hold several.
+/// Writes a run as one text.
 ///
 /// # Errors
-/// A run cannot be read, the format does not suit it, or the writer fails.
+/// There are several runs, the run cannot be read, the format does not suit it, or the writer fails.
 pub(crate) fn export_text(
     runs: &[RunSource],
     format: ExportFormat,
     out: &mut dyn Write,
-    samples: bool,
-) -> Result<Outcome, Error> {
-    if format == ExportFormat::JsonLines {
-        return assay_report::export::json_lines(runs, out, samples, judge);
-    }
+) -> Result<(), Error> {
     let [source] = runs else {
         return Err(Error::NotApplicable(
             "this format holds a single run\n  hint: name one run, or use `--as parquet`"
@@ -87,8 +80,7 @@ pub(crate) fn export_text(
         ));
     };
     let text = document(source, format)?;
-    out.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))?;
-    Ok(Outcome::default())
+    out.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))
 }
 
 /// A run as a document of a format that holds a single one.
@@ -136,25 +128,22 @@ mod tests {
 
     #[test]
     fn a_recorded_run_becomes_a_text_of_each_format_that_suits_it() {
-        for (format, part) in [
-            (ExportFormat::JsonLines, "\"one-cpu\""),
-            (ExportFormat::OpenMetrics, "# EOF"),
-            (ExportFormat::Junit, "</testsuites>"),
-        ] {
+        for (format, part) in
+            [(ExportFormat::OpenMetrics, "# EOF"), (ExportFormat::Junit, "</testsuites>")]
+        {
             let mut text = Vec::new();
-            export_text(&recorded(), format, &mut text, false).unwrap();
+            export_text(&recorded(), format, &mut text).unwrap();
             let text = String::from_utf8(text).unwrap();
             assert!(text.contains(part), "{format:?}: {text}");
         }
     }
 
     #[test]
-    fn a_document_holds_one_run_and_json_lines_hold_several() {
+    fn a_document_holds_one_run() {
         let two = [recorded(), recorded()].concat();
         let mut text = Vec::new();
-        let error = export_text(&two, ExportFormat::OpenMetrics, &mut text, false).unwrap_err();
+        let error = export_text(&two, ExportFormat::OpenMetrics, &mut text).unwrap_err();
         assert!(error.to_string().contains("a single run") && text.is_empty(), "{error}");
-        assert_eq!(export_text(&two, ExportFormat::JsonLines, &mut text, false).unwrap().runs, 2);
     }
 
     #[test]

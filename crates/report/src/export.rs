@@ -1,4 +1,4 @@
-//! Export formats for runs: tidy tables for notebooks, JSON lines, the formats of other tools (JUnit,
+//! Export formats for runs: tidy tables for notebooks, the formats of other tools (JUnit,
 //! OpenMetrics) where their meaning fits, and the list of all runs.
 //!
 //! Exports compute no verdicts: every number comes from a run folder, and every verdict from
@@ -12,7 +12,6 @@ mod error;
 mod families;
 mod index;
 mod junit;
-mod lines;
 mod link;
 mod openmetrics;
 mod parquet;
@@ -28,4 +27,4 @@ pub use index::{update_index, update_own_index};
 pub use junit::junit;
 pub use openmetrics::openmetrics;
 pub use source::RunSource;
-pub use tables::{Format, Judge, Outcome, export, json_lines};
+pub use tables::{Format, Judge, Outcome, export};

@@ -25,7 +25,7 @@ pub(crate) struct ReportArguments {
     runs: Vec<PathBuf>,
     /// Write the runs in another format
     ///
-    /// `parquet`, `csv`, `jsonl`, `openmetrics` or `junit` instead of the report as a page.
+    /// `parquet`, `csv`, `openmetrics` or `junit` instead of the report as a page.
     #[arg(long = "as", value_name = "FORMAT", value_parser = one_of(&ExportFormat::ALL))]
     kind: Option<ExportFormat>,
     /// Folder for parquet and csv, else a file

@@ -50,7 +50,7 @@ fn commands_without_a_document_of_their_own_print_json() {
     fs::create_dir(bench.path("runs")).unwrap();
     let index = document(&bench.assay(["report", "--index", "runs", "-ojson"]));
     assert_eq!(index["runs"], 0);
-    let ended = bench.assay(["report", "runs", "--as", "jsonl", "-ojson"]);
+    let ended = bench.assay(["report", "runs", "--as", "openmetrics", "-ojson"]);
     ended.assert_code(2);
 }
 

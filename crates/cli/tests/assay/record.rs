@@ -93,8 +93,9 @@ fn a_recording_that_is_killed_is_shown_up_to_its_last_sample() {
     let report = bench.assay(["report", out.to_str().unwrap()]);
     report.assert_code(0);
     assert!(read(&page).trim_end().ends_with("</html>"));
-    let exported = bench.assay(["report", "--as", "jsonl", out.to_str().unwrap()]);
-    assert!(exported.stdout.contains("\"source\":\"host_cpu\""), "{}", exported.stderr);
+    let exported = bench.assay(["report", "--as", "csv", out.to_str().unwrap()]);
+    let samples = read(&out.join("export/samples.csv"));
+    assert!(samples.contains(",host_cpu,"), "{}", exported.stderr);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Export errors.
 
+use std::fmt;
 use std::path::Path;
-use std::{fmt, io};
 
 use assay_sys::exit::Code;
 
@@ -21,13 +21,6 @@ pub enum Error {
 impl Error {
     pub(crate) fn write(path: &Path, cause: &dyn fmt::Display) -> Self {
         Self::Write(path.display().to_string(), cause.to_string())
-    }
-
-    pub(crate) fn io(path: &str, cause: &io::Error) -> Self {
-        match cause.kind() {
-            io::ErrorKind::BrokenPipe => Self::ReaderClosed,
-            _ => Self::Write(path.to_owned(), cause.to_string()),
-        }
     }
 }
 

@@ -1,9 +1,6 @@
 //! Writes one or many runs, one after the other, into the same set of tables.
 
-use std::cell::RefCell;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, RunFolder};
@@ -13,7 +10,6 @@ use crate::export::cell::Sink;
 use crate::export::columns::{PROMISES, RUNS, SAMPLES, Shape, TRIALS, WORKLOADS};
 use crate::export::csv::Csv;
 use crate::export::error::Error;
-use crate::export::lines::Lines;
 use crate::export::parquet::Parquet;
 use crate::export::rows::{self, NamedRun};
 use crate::export::samples::samples;
@@ -40,12 +36,12 @@ pub struct Outcome {
 }
 
 /// The tables being written.
-struct Tables<'w> {
-    runs: Box<dyn Sink + 'w>,
-    trials: Box<dyn Sink + 'w>,
-    promises: Box<dyn Sink + 'w>,
-    workloads: Box<dyn Sink + 'w>,
-    samples: Option<Box<dyn Sink + 'w>>,
+struct Tables {
+    runs: Box<dyn Sink>,
+    trials: Box<dyn Sink>,
+    promises: Box<dyn Sink>,
+    workloads: Box<dyn Sink>,
+    samples: Option<Box<dyn Sink>>,
 }
 
 /// Judges a run that has no stored verdict.
@@ -86,28 +82,7 @@ pub fn export(
     Ok(outcome)
 }
 
-/// Same as [`export`], but as JSON lines: one object per row, all tables in one stream.
-pub fn json_lines(
-    runs: &[RunSource],
-    out: &mut dyn Write,
-    with_samples: bool,
-    judge: Judge,
-) -> Result<Outcome, Error> {
-    let out = Rc::new(RefCell::new(out));
-    let sink = |shape: &'static Shape| -> Box<dyn Sink + '_> {
-        Box::new(Lines::new(shape, Rc::clone(&out)))
-    };
-    let tables = Tables {
-        runs: sink(&RUNS),
-        trials: sink(&TRIALS),
-        promises: sink(&PROMISES),
-        workloads: sink(&WORKLOADS),
-        samples: with_samples.then(|| sink(&SAMPLES)),
-    };
-    write(tables, runs, judge)
-}
-
-fn write(mut tables: Tables<'_>, runs: &[RunSource], judge: Judge) -> Result<Outcome, Error> {
+fn write(mut tables: Tables, runs: &[RunSource], judge: Judge) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     for source in runs {
         match open(source, judge) {
@@ -144,7 +119,7 @@ fn open(
     Ok((folder, manifest, Some(judgement)))
 }
 
-impl Tables<'_> {
+impl Tables {
     fn add(
         &mut self,
         folder: &RunFolder,
@@ -219,12 +194,12 @@ mod tests {
             std::fs::remove_file(file.with_extension("csv")).unwrap();
             std::fs::write(file, "no samples").unwrap();
         }
-        let mut out: Vec<u8> = Vec::new();
+        let out = Dir::open(place.path()).unwrap().make_dir("out").unwrap();
         let sources = RunSource::find(&[place.path().to_owned()]).unwrap();
-        let outcome = json_lines(&sources, &mut out, true, judged).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let outcome = export(&sources, Format::Csv, &out, true, judged).unwrap();
+        let text = std::fs::read_to_string(out.path().join("samples.csv")).unwrap();
         let rows = |source: &str| {
-            let source = format!("\"source\":\"{source}\"");
+            let source = format!(",{source},");
             text.lines().filter(|line| line.contains(&source)).count()
         };
         assert_eq!((rows("io"), rows("cpu")), (3, 1));
