@@ -1,9 +1,6 @@
 //! What a code means: of a cause, a rule of `assay audit`, something known of a kernel, or a mistake in a study file.
 
-use std::collections::BTreeMap;
-
 use assay_audit::KNOWN;
-use assay_cause::PERMUTE;
 use assay_cause::cause_docs::{cause_entry, cause_text};
 use assay_cause::causes::catalogue;
 use assay_sys::closest;
@@ -30,12 +27,9 @@ pub(crate) fn explain_code(code: &str) -> Result<String, Error> {
         .or_else(|| verdict(&code.to_ascii_lowercase()));
     text.ok_or_else(|| {
         let all = codes();
-        let hint = match closest(&code, all.iter().map(|(code, _)| code.as_str())) {
+        let hint = match closest(&code, all.iter().copied()) {
             Some(similar) => format!("did you mean `{similar}`?"),
-            None => format!(
-                "one of {}",
-                all.iter().map(|(code, _)| &**code).collect::<Vec<_>>().join(", ")
-            ),
+            None => format!("one of {}", all.join(", ")),
         };
         Error::usage(format!("unknown code `{code}`\n  hint: {hint}"))
     })
@@ -49,28 +43,14 @@ fn verdict(word: &str) -> Option<String> {
     Some(format!("{word}: {meaning}\n  what to do: {}", remedy.replace('`', "")))
 }
 
-/// Every code, with a line about it.
-pub(crate) fn codes() -> Vec<(String, &'static str)> {
-    let causes = catalogue().map(|entry| (entry.code.to_owned(), entry.what));
-    let rules = assay_audit::all().map(|rule| (rule.code.to_owned(), rule.meaning));
+/// Every code.
+fn codes() -> Vec<&'static str> {
+    let rules = assay_audit::all().map(|rule| rule.code);
     let is_rule = |code: &str| assay_audit::find(code).is_some();
-    let known = KNOWN.iter().filter(|known| !is_rule(known.code));
-    let known = known.map(|known| (known.code.to_owned(), known.sentence));
-    let mistakes = headings().map(|(code, title)| (code.to_owned(), title));
-    causes.chain(rules).chain(known).chain(mistakes).collect()
-}
-
-/// What `assay diagnose --only` takes: codes of causes and names of changes, each with a line about it.
-pub(crate) fn cause_names() -> Vec<(&'static str, &'static str)> {
-    let changes = catalogue().flat_map(|entry| entry.tests.iter().map(|test| (*test, "")));
-    let causes = catalogue().map(|entry| (entry.code, entry.what));
-    let names: BTreeMap<_, _> = changes.chain([(PERMUTE, "")]).chain(causes).collect();
-    names.into_iter().collect()
-}
-
-/// The codes and titles of mistakes.
-fn headings() -> impl Iterator<Item = (&'static str, &'static str)> {
-    DIAGNOSTICS.lines().filter_map(|line| line.strip_prefix("## ")?.split_once(": "))
+    let known = KNOWN.iter().map(|known| known.code).filter(|code| !is_rule(code));
+    let mistakes =
+        DIAGNOSTICS.lines().filter_map(|line| Some(line.strip_prefix("## ")?.split_once(": ")?.0));
+    catalogue().map(|entry| entry.code).chain(rules).chain(known).chain(mistakes).collect()
 }
 
 fn diagnostic(code: &str) -> Option<String> {
@@ -89,7 +69,7 @@ mod tests {
     fn every_code_is_explained_in_letters_of_either_case() {
         let all = codes();
         assert!(all.len() > 120, "{}", all.len());
-        for (code, _) in all {
+        for code in all {
             let text = explain_code(&code.to_lowercase()).unwrap();
             assert!(text.starts_with(&format!("{code}: ")) && text.ends_with('\n'), "{text}");
             assert!(text.len() > 2 * code.len() + 40, "{text}");

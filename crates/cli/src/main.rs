@@ -33,9 +33,6 @@ fn main() -> ExitCode {
     if let Some(words) = command::conform::probe_words() {
         return end(command::conform::probe(&words));
     }
-    if let Some(code) = command::generate::completions::answer(Arguments::command) {
-        return code.into();
-    }
     assay_sys::kernel::open_files::raise_limit();
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -102,7 +99,9 @@ fn run(command: &Command) -> ExitCode {
         Command::Host(arguments) => end(command::host::run(arguments)),
         Command::Restore(arguments) => end(command::restore::run(arguments)),
         Command::Explain(arguments) => end(command::explain::run(arguments)),
-        Command::Generate(command) => end(command::generate::run(command, Arguments::command())),
+        Command::Generate(command) => {
+            end(command::generate::run(command, examples::with_examples(Arguments::command())))
+        }
         Command::Lab(command) => end(command::lab::run(command)),
         Command::Fleet(command) => end(command::fleet::run(command)),
     }

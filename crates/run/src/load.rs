@@ -11,7 +11,7 @@ use assay_study::{
 use assay_sys::closest;
 use assay_sys::diagnostic::{Diagnostic, Severity};
 use assay_sys::exit::{Code, Error, Findings};
-use assay_sys::files::{MOST_TEXT, input_text, regular_text};
+use assay_sys::files::{MOST_TEXT, input_text};
 
 use crate::overrides::StudyChoice;
 
@@ -43,9 +43,6 @@ impl Loaded {
     }
 }
 
-/// How text of a file is read, up to so many bytes.
-type Reader = fn(&Path, u64) -> Result<String, assay_sys::files::Error>;
-
 /// A study's text and origin.
 struct Source {
     name: String,
@@ -60,22 +57,10 @@ struct Source {
 /// # Errors
 /// All mistakes together, in `findings`; a study that cannot be found or read.
 pub fn load(choice: &StudyChoice) -> Result<Loaded, Error> {
-    load_by(choice, input_text)
-}
-
-/// The same without waiting for anybody, as completions need it: what is not a regular file, such as a pipe, is not read.
-///
-/// # Errors
-/// The study, or a file that it names, is not a regular file; and those of [`load`].
-pub fn load_regular(choice: &StudyChoice) -> Result<Loaded, Error> {
-    load_by(choice, regular_text)
-}
-
-fn load_by(choice: &StudyChoice, read_text: Reader) -> Result<Loaded, Error> {
-    let source = find(choice, read_text)?;
+    let source = find(choice)?;
     let read = RefCell::new(Vec::new());
     let read_named = |path: &str| {
-        let text = read_named_file(&source, path, read_text)?;
+        let text = read_named_file(&source, path)?;
         if source.folder.is_some() {
             read.borrow_mut().push((path.to_owned(), text.clone()));
         }
@@ -107,7 +92,7 @@ pub fn reload(name: &str, text: &str, choice: &StudyChoice) -> Result<Study, Err
         text: text.to_owned(),
         folder: path.is_file().then(|| path.parent().unwrap_or(Path::new("")).to_owned()),
     };
-    let read_named = |path: &str| read_named_file(&source, path, input_text);
+    let read_named = |path: &str| read_named_file(&source, path);
     let (study, findings) = checked(&source, &read_named, choice);
     let note = "the recorded study cannot be planned again; nothing was touched";
     study.ok_or_else(|| {
@@ -147,7 +132,7 @@ fn mistakes(findings: Findings, note: String) -> Error {
 }
 
 /// Finds a study. A name without a slash and without `.toml` or `.fio` means a shipped study.
-fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
+fn find(choice: &StudyChoice) -> Result<Source, Error> {
     let name = choice.study.as_str();
     let path = Path::new(name);
     let suffix = path.extension();
@@ -164,14 +149,14 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
     if is_bare && !is_job_file && !path.is_file() {
         return find_shipped(name);
     }
-    let text = read_text(path, MOST_BYTES).map_err(|error| {
+    let text = input_text(path, MOST_BYTES).map_err(|error| {
         let hint = file_beside(path)
             .unwrap_or_else(|| "name a study file, or one of `assay run --list`".to_owned());
         Error::usage(format!("cannot read {name}: {}\n  hint: {hint}", error.cause))
     })?;
     let (shown_as, text) = match is_job_file {
         true => {
-            let files = job_files(path, &text, &choice.more_job_files, read_text)?;
+            let files = job_files(path, &text, &choice.more_job_files)?;
             let study = job_file_study(&files, choice.weights.as_deref());
             let names = [name].into_iter().chain(choice.more_job_files.iter().map(String::as_str));
             let names = names.collect::<Vec<_>>().join(", ");
@@ -188,12 +173,7 @@ fn find(choice: &StudyChoice, read_text: Reader) -> Result<Source, Error> {
 }
 
 /// Name and text, with all that it includes, of job files, which are beside one another, as the study that names them is.
-fn job_files(
-    first: &Path,
-    text: &str,
-    more: &[String],
-    read_text: Reader,
-) -> Result<Vec<(String, String)>, Error> {
+fn job_files(first: &Path, text: &str, more: &[String]) -> Result<Vec<(String, String)>, Error> {
     let file = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let all = |path: &Path, text: &str| {
         let name = file(path);
@@ -202,7 +182,7 @@ fn job_files(
             let why = |error: assay_sys::files::Error| format!("{}: {}", at.display(), error.cause);
             match other == name {
                 true => with_environment(&at, text),
-                false => with_environment(&at, &read_text(&at, MOST_TEXT).map_err(why)?),
+                false => with_environment(&at, &input_text(&at, MOST_TEXT).map_err(why)?),
             }
         };
         let text = with_includes(&name, &beside);
@@ -217,7 +197,7 @@ fn job_files(
             let hint = "name each file once, all in one folder";
             return Err(Error::usage(format!("{shown} cannot be added\n  hint: {hint}")));
         }
-        let text = read_text(path, MOST_BYTES);
+        let text = input_text(path, MOST_BYTES);
         let text =
             text.map_err(|error| Error::usage(format!("cannot read {shown}: {}", error.cause)))?;
         files.push(all(path, &text)?);
@@ -258,12 +238,12 @@ fn file_beside(path: &Path) -> Option<String> {
     Some(format!("did you mean the file `{}`?", file.display()))
 }
 
-fn read_named_file(source: &Source, path: &str, read_text: Reader) -> Result<String, String> {
+fn read_named_file(source: &Source, path: &str) -> Result<String, String> {
     match &source.folder {
         None => shipped_file(path),
         Some(folder) => {
             let path = folder.join(path);
-            let text = read_text(&path, MOST_TEXT)
+            let text = input_text(&path, MOST_TEXT)
                 .map_err(|error| format!("{}: {}", path.display(), error.cause))?;
             with_environment(&path, &text)
         }
@@ -308,17 +288,6 @@ mod tests {
     fn a_similar_shipped_study_is_proposed() {
         let error = load(&StudyChoice::named("io-wieght")).unwrap_err();
         assert!(error.to_string().contains("did you mean `io-weight`?"), "{error}");
-    }
-
-    #[test]
-    fn what_is_not_a_regular_file_is_not_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe.toml");
-        let dir = assay_sys::files::Dir::open(folder.path()).unwrap();
-        // Somebody else has it open for writing, and writes nothing.
-        let _open = dir.make_fifo("pipe.toml").unwrap();
-        let error = load_regular(&StudyChoice::named(pipe.display().to_string())).unwrap_err();
-        assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 
     #[test]

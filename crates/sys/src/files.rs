@@ -29,7 +29,7 @@ pub use error::Error;
 pub use identity::Identity;
 pub use output::{Output, output, output_dir, replace};
 pub use owner::{Checked, Trust, is_own};
-pub use read::{input, input_text, regular_text};
+pub use read::{input, input_text};
 pub use resolve::{check, check_links};
 pub use search::{directories, search_path};
 

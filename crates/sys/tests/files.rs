@@ -7,9 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
-use assay_sys::files::{
-    Budget, Dir, Trust, check, input, output, output_dir, regular_text, replace,
-};
+use assay_sys::files::{Budget, Dir, Trust, check, input, output, output_dir, replace};
 
 #[test]
 fn replacing_is_whole_and_leaves_no_draft() {
@@ -342,11 +340,6 @@ fn only_regular_files_up_to_a_limit_are_read() {
     assert_eq!(dir.names().unwrap(), ["bytes", "copy", "fifo", "file", "link"]);
     assert!(input(&temp.path().join("link"), 3).is_err());
     assert_eq!(input(&temp.path().join("link"), 4).unwrap(), b"text");
-    let text = |name: &str| regular_text(&temp.path().join(name), 4);
-    assert_eq!(text("link").unwrap(), "text");
-    for name in ["fifo", "/dev/zero", "/", "none", "bytes"] {
-        assert!(text(name).is_err(), "{name}");
-    }
 }
 
 /// More than any test needs.

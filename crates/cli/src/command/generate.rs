@@ -1,6 +1,6 @@
 //! `assay generate`
 
-pub(crate) mod completions;
+mod completions;
 mod man;
 
 use assay_sys::exit::{Code, Error};
@@ -26,7 +26,7 @@ pub(crate) fn run(command: &GenerateCommand, program: Command) -> Result<Code, E
             output::data(&format!("{:#}", assay_study::schema()));
             Ok(Code::Kept)
         }
-        GenerateCommand::Completions(arguments) => completions::run(arguments),
+        GenerateCommand::Completions(arguments) => completions::run(arguments, program),
         GenerateCommand::Man(arguments) => man::run(arguments, program),
     }
 }

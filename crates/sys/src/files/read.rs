@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{Dir as Listing, Mode, OFlags, open};
+use rustix::fs::Dir as Listing;
 
 use crate::files::dir::Dir;
 use crate::files::error::Error;
@@ -58,19 +58,6 @@ pub fn input(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
 /// The same for a text file.
 pub fn input_text(path: &Path, limit: u64) -> Result<String, Error> {
     as_text(input(path, limit)?, path)
-}
-
-/// The text of a file that is read without having been asked for: a link is followed, but nothing is waited for, as
-/// opening a FIFO would, and nothing but a regular file is read.
-pub fn regular_text(path: &Path, limit: u64) -> Result<String, Error> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let fd = open(path, flags, Mode::empty()).map_err(|cause| Error::new("read", path, cause))?;
-    let file = File::from(fd);
-    let metadata = file.metadata().map_err(|cause| Error::new("read", path, cause))?;
-    if !metadata.is_file() {
-        return Err(Error::refused("read", path, "it is not a regular file"));
-    }
-    as_text(whole(file, path, limit)?, path)
 }
 
 fn as_text(bytes: Vec<u8>, path: &Path) -> Result<String, Error> {
