@@ -1,9 +1,9 @@
-//! Examples of every command, for manual pages and `--help`.
+//! Examples of every command, for `--help` and manual pages.
 
 use clap::{Arg, ArgAction, Command};
 
 /// A command line, and what it does.
-pub(crate) type Example = (&'static str, &'static str);
+type Example = (&'static str, &'static str);
 
 /// The examples of each command, by its name below `assay`.
 const EXAMPLES: &[(&str, &[Example])] = &[
@@ -154,11 +154,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
 ];
 
 /// The examples of a command, by its name below `assay`: `run`, `lab run`.
-pub(crate) fn of(command: &str) -> &'static [Example] {
+fn of(command: &str) -> &'static [Example] {
     EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, examples)| examples)
 }
 
-/// The program whose commands show their examples, and the same short help by `-h` and `--help`; manual pages say more.
+/// The program whose commands show their examples, and the same short help by `-h` and `--help`.
 pub(crate) fn with_examples(program: Command) -> Command {
     short_help(program).mut_subcommands(|command| below(command, ""))
 }
