@@ -84,7 +84,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("assay report runs/x", "write the report of a run again"),
             ("assay report runs --as parquet --out tables", "all runs as Parquet tables"),
             ("assay report runs/x --as csv --no-samples", "one run as CSV, without samples"),
-            ("assay report --index runs", "write the list of all runs"),
         ],
     ),
     (

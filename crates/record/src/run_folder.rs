@@ -38,7 +38,6 @@ mod runs_dir;
 mod schema;
 pub mod sorted;
 mod stream;
-mod summary;
 mod table;
 mod tail;
 
@@ -54,10 +53,9 @@ pub use parquet::to_parquet;
 pub use parquet_writer::{Cell, Kind, ParquetWriter};
 pub use repeat_id::RepeatId;
 pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted_samples};
-pub use runs_dir::{RunsDir, runs, summaries};
+pub use runs_dir::{RunSummary, runs, summaries};
 pub use schema::parse as parse_manifest;
 pub use stream::SampleStream;
-pub use summary::{RunSummary, Stamp, State, stamp, summarize, summarize_dir};
 
 pub use manifest::{
     AcrossRecord, Change, ComparisonRecord, DiskRecord, EveryRecord, GroupRecord, IoClass,

@@ -1,5 +1,5 @@
-//! Export formats for runs: tidy tables for notebooks, the formats of other tools (JUnit,
-//! OpenMetrics) where their meaning fits, and the list of all runs.
+//! Export formats for runs: tidy tables for notebooks, and the formats of other tools (JUnit,
+//! OpenMetrics) where their meaning fits.
 //!
 //! Exports compute no verdicts: every number comes from a run folder, and every verdict from
 //! `judge`. Tables are written batch by batch, so exporting a thousand runs needs no more memory
@@ -10,9 +10,7 @@ mod columns;
 mod csv;
 mod error;
 mod families;
-mod index;
 mod junit;
-mod link;
 mod openmetrics;
 mod parquet;
 mod rows;
@@ -23,7 +21,6 @@ mod tables;
 pub use columns::{Shape, ShapeColumn, TABLES, page};
 pub use error::Error;
 pub use families::Families;
-pub use index::{update_index, update_own_index};
 pub use junit::junit;
 pub use openmetrics::openmetrics;
 pub use source::RunSource;

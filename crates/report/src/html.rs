@@ -10,7 +10,7 @@ use assay_sys::escape::page::{
 
 use crate::wording::capitalised;
 use code::TEXT;
-pub(crate) use code::{Code, FIGURES, INDEX};
+pub(crate) use code::{Code, FIGURES};
 
 /// A page without figures as one HTML document that loads nothing and runs nothing.
 #[must_use]
@@ -21,7 +21,7 @@ pub fn page(page: &Page) -> String {
 /// The whole document of a page.
 pub(crate) fn document(page: &Page, code: &Code) -> String {
     let kicker = page.kicker.iter().map(|text| escaped(text)).collect::<Vec<_>>();
-    let mut html = head(&page.title, "", code);
+    let mut html = head(&page.title, code);
     html += "<body>\n<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header class=\"top\">\n";
     html += &format!(
         "<p class=\"kicker\">{}</p>\n",
@@ -57,13 +57,13 @@ fn answer(Verdict { tag: Tag { tone, mark, word }, meaning, more, picture }: &Ve
     )
 }
 
-/// Everything before the body; `more` is markup for the head.
-pub(crate) fn head(title: &str, more: &str, code: &Code) -> String {
+/// Everything before the body.
+fn head(title: &str, code: &Code) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n{more}<title>{}</title>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
          <style>{}</style>\n</head>\n",
         code.policy(),
         escaped(title),
@@ -99,7 +99,7 @@ fn section(section: &Section) -> String {
 }
 
 /// A verdict in its colour.
-pub(crate) fn pill(Tag { tone, mark, word }: &Tag) -> String {
+fn pill(Tag { tone, mark, word }: &Tag) -> String {
     format!(
         "<span class=\"pill {}\"><span aria-hidden=\"true\">{mark}</span> {}</span>",
         tone.class(),

@@ -28,9 +28,9 @@ pub use draft::Draft;
 pub use error::Error;
 pub use identity::Identity;
 pub use output::{Output, output, output_dir, replace};
-pub use owner::{Checked, Trust, is_own};
+pub use owner::{Checked, Trust};
 pub use read::{input, input_text};
-pub use resolve::{check, check_links};
+pub use resolve::check;
 pub use search::{directories, search_path};
 
 /// The largest size of a study, of the files it names, and of documents named by users, in bytes.

@@ -6,7 +6,7 @@ use assay_cause::conclude::judge_run;
 use assay_cause::several_runs::{earlier_runs, judge_runs};
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, RunFolder};
-use assay_run::recorded_run::{open_run, update_index};
+use assay_run::recorded_run::open_run;
 use assay_run::recording::has_promises;
 use assay_sys::exit::{Code, Error};
 use clap::Args;
@@ -47,7 +47,6 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
     let (folder, run) = open_run(run, &mut Terminal)?;
     has_promises(&run.manifest)?;
     let judgement = judge_run(&folder, &run).map_err(Error::host)?;
-    update_index(&folder, &mut Terminal);
     if !ci.has_stdout() {
         show(&folder, &run.manifest, &judgement, arguments.format.is_json());
     }

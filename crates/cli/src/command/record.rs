@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use assay_blame::collect::{BlameTarget, group_of};
 use assay_record::run_folder::{Run, RunFolder};
-use assay_run::recorded_run::update_index;
 use assay_run::recording::{RecordingOptions, record};
 use assay_run::runner::FollowTarget;
 use assay_sys::exit::{Code, Error};
@@ -85,7 +84,6 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Code, Error> {
     if let Some(run) = &recorded.run {
         show(&recorded.folder, run, arguments.format.is_json());
     }
-    update_index(&recorded.folder, &mut Terminal);
     let (code, remark) = recorded.code();
     if let Some(remark) = remark {
         output::message(&remark);

@@ -5,7 +5,7 @@ mod export;
 use std::path::{Path, PathBuf};
 
 use assay_cause::conclude::judge_run;
-use assay_run::recorded_run::{REPORT, open_run, update_index};
+use assay_run::recorded_run::{REPORT, open_run};
 use assay_run::recording::write_recording;
 use assay_sys::exit::{Code, Error};
 use clap::Args;
@@ -21,7 +21,7 @@ use crate::shared_arguments::FormatArguments;
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// Run folder; with --as several, or folders of them
-    #[arg(value_name = "RUN", required_unless_present = "index")]
+    #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
     /// Write the runs in another format
     ///
@@ -36,9 +36,6 @@ pub(crate) struct ReportArguments {
     /// Leave out samples, the largest table
     #[arg(long, requires = "kind")]
     no_samples: bool,
-    /// Write the list of all runs in a folder
-    #[arg(long, value_name = "RUNS", conflicts_with_all = ["runs", "kind"])]
-    index: Option<PathBuf>,
     #[command(flatten)]
     format: FormatArguments,
 }
@@ -52,26 +49,14 @@ struct Written {
     report: PathBuf,
 }
 
-/// The document of `assay report --index -o json`.
-#[derive(Debug, Serialize)]
-struct Index {
-    /// Version of this format.
-    schema: u32,
-    /// Path of the list of all runs.
-    index: PathBuf,
-    /// Number of runs in it.
-    runs: usize,
-}
-
 /// Rewrites the report of a recorded run, or writes runs in another format.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
     if let Some(format) = arguments.kind {
         return export::run(arguments, format);
     }
-    match (&arguments.index, arguments.runs.as_slice()) {
-        (Some(index), _) => write_index(index, arguments.format.is_json()),
-        (None, [run]) => rewrite(run, arguments.format.is_json()),
-        (None, _) => {
+    match arguments.runs.as_slice() {
+        [run] => rewrite(run, arguments.format.is_json()),
+        _ => {
             let hint = "name one run, or a format for several with `--as parquet`";
             Err(Error::usage(format!("a report is of one run\n  hint: {hint}")))
         }
@@ -90,24 +75,10 @@ fn rewrite(run: &Path, as_json: bool) -> Result<Code, Error> {
         // The reason was already printed.
         return Ok(Code::Usage);
     }
-    update_index(&folder, &mut Terminal);
     let report = folder.file(REPORT);
     match as_json {
         true => output::json(&Written { schema: 1, report })?,
         false => output::data(&report.display().to_string()),
     }
-    Ok(Code::Kept)
-}
-
-/// Writes the list of all runs in a folder.
-fn write_index(folder: &Path, as_json: bool) -> Result<Code, Error> {
-    let count = assay_report::export::update_index(folder).map_err(Error::usage)?;
-    let index = folder.join("index.html");
-    if as_json {
-        output::json(&Index { schema: 1, index, runs: count })?;
-        return Ok(Code::Kept);
-    }
-    output::data(&index.display().to_string());
-    output::message(&format!("{count} runs"));
     Ok(Code::Kept)
 }

@@ -11,7 +11,7 @@ use assay_run::error_record::ErrorRecord;
 use assay_run::execute::execute;
 use assay_run::plan_text::steps_text;
 use assay_run::prepare::{RunOptions, prepare};
-use assay_run::recorded_run::{open_run, update_index};
+use assay_run::recorded_run::open_run;
 use assay_run::runner::Request;
 use assay_sys::exit::{Code, Error};
 use clap::Args;
@@ -126,7 +126,6 @@ fn carry_out(
     if arguments.steps.explain_steps && !arguments.format.is_json() {
         output::data(&format!("\n{}", steps_text(&request.manifest.study, &request.plan)));
     }
-    update_index(&request.folder, observer);
     Ok(with_baseline(arguments, &request, code))
 }
 

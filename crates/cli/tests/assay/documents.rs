@@ -146,7 +146,6 @@ fn documents_of_recorded_runs_follow_their_schemas() {
         documents.printed("compare", &["compare", &shown, &shown, "-ojson"], &[0, 1, 2, 3]);
         documents.run(&run);
     }
-    documents.printed("index", &["report", "--index", "runs", "-ojson"], &[0]);
     let export = ["report", "runs", "--as", "csv", "--no-samples", "--out", "tables", "-ojson"];
     documents.printed("export", &export, &[0]);
     let corpus = root().join("crates/fuzz/corpus");

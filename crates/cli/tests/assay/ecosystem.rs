@@ -47,9 +47,6 @@ fn commands_without_a_document_of_their_own_print_json() {
     assert!(one["text"].as_str().unwrap().contains("[factors]"));
     let restored = document(&bench.assay(["restore", "-ojson"]));
     assert_eq!((&restored["schema"], &restored["restored"]), (&1.into(), &false.into()));
-    fs::create_dir(bench.path("runs")).unwrap();
-    let index = document(&bench.assay(["report", "--index", "runs", "-ojson"]));
-    assert_eq!(index["runs"], 0);
     let ended = bench.assay(["report", "runs", "--as", "openmetrics", "-ojson"]);
     ended.assert_code(2);
 }

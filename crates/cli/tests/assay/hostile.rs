@@ -34,8 +34,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Names of all files that are written into a run folder; the victim folder of root has them all.
-const WRITTEN: [&str; 5] =
-    ["verdict.json", "report.html", "workloads.csv", "runs.csv", "index.html"];
+const WRITTEN: [&str; 4] = ["verdict.json", "report.html", "workloads.csv", "runs.csv"];
 
 fn victim(bench: &Bench) -> PathBuf {
     let victim = bench.path("victim");

@@ -46,7 +46,6 @@ fn what_is_no_run_says_what_it_is() {
     let state = bench.path("state");
     fs::create_dir_all(&state).unwrap();
     refused(&bench, &["judge", "state"], &["it holds no manifest.json", "runs/<time>-<study>"]);
-    refused(&bench, &["report", "--index", "absent"], &["No such file", "hint: ", "runs/"]);
 }
 
 #[test]

@@ -265,8 +265,6 @@ mod tests {
         fs::write(place.path().join("manifest.json"), text).unwrap();
         let error = Run::load(place.path()).unwrap_err().to_string();
         assert!(error.contains("manifest.json") && error.contains("2097152 values"), "{error}");
-        let state = crate::run_folder::summary::summarize(place.path()).state;
-        assert!(format!("{state:?}").contains("2097152 values"), "{state:?}");
     }
 
     #[test]

@@ -4,8 +4,8 @@
 
 mod browser;
 mod cases;
+mod comparison;
 mod fixture;
-mod index;
 mod live;
 mod nodes;
 mod page;

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::browser::{figures, opened, recording, unfolded};
 use crate::page::html;
-use crate::{cases, index, tuning};
+use crate::{cases, comparison, tuning};
 
 /// Every kind of page that Assay writes.
 fn pages() -> Vec<(&'static str, String)> {
@@ -14,8 +14,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("tuning", tuning::full_page()),
         ("recording", recording()),
         ("fleet", assay_report::fleet_html(&cases::fleet())),
-        ("comparison", index::comparison()),
-        ("list of runs", index::index()),
+        ("comparison", comparison::comparison()),
     ]
 }
 

@@ -23,14 +23,6 @@ pub enum Trust {
     UserConfirmed,
 }
 
-/// Whether this user is root, the user of this process, or the caller of sudo.
-#[must_use]
-pub fn is_own(uid: u32) -> bool {
-    uid == 0
-        || uid == geteuid().as_raw()
-        || Caller::from_sudo().is_some_and(|caller| caller.uid == uid)
-}
-
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 

@@ -121,7 +121,7 @@ pub fn check(path: &Path, also: Option<Caller>, trust: Trust) -> Result<Checked,
 ///
 /// # Errors
 /// Somebody else can.
-pub fn check_links(path: &Path) -> Result<(), Error> {
+fn check_links(path: &Path) -> Result<(), Error> {
     match find("trust", path) {
         // A system error has another meaning for those who create what is missing.
         Err(error) if error.cause.raw_os_error().is_none() => Err(error),

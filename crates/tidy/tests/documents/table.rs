@@ -27,7 +27,7 @@ const fn document(name: &'static str, root: &'static str, from: &'static str) ->
     Document { name, root, from }
 }
 
-pub(crate) const DOCUMENTS: [Document; 36] = [
+pub(crate) const DOCUMENTS: [Document; 35] = [
     document("audit", "audit::Audit", "`assay audit -o json`"),
     document("fairness", "cli::Watched", "`assay fairness -o json`"),
     document("audit-drift", "audit::Drift", "`assay audit diff FILE -o json`"),
@@ -55,7 +55,6 @@ pub(crate) const DOCUMENTS: [Document; 36] = [
     ),
     document("top", "live::Groups", "`assay top -o json`"),
     document("host", "cli::Host", "`assay host -o json`"),
-    document("index", "cli::Index", "`assay report --index RUNS -o json`"),
     document("iocost", "cause::IoCost", "`assay tune --iocost DISK -o json`, iocost.json"),
     document("kernels", "lab::Kernels", "`assay lab kernels -o json`"),
     document("knobs-check", "cli::CheckedKnobs", "`assay host --knobs-check -o json`"),

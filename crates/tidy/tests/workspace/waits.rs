@@ -27,7 +27,7 @@ const WAITS: [&str; 11] = [
 ];
 
 /// Files with such calls: how many, and what ends them.
-const BOUNDS: [(&str, usize, &str); 52] = [
+const BOUNDS: [(&str, usize, &str); 51] = [
     ("audit/src/collect/watch.rs", 1, "some milliseconds between two looks"),
     ("audit/src/collect/writes.rs", 1, "the caller's limit, below a second"),
     ("blame/src/collect/prove.rs", 1, "the end of a turn, looked for 20 times a second; a signal"),
@@ -62,7 +62,6 @@ const BOUNDS: [(&str, usize, &str); 52] = [
     ("live/src/collect.rs", 1, "the length of the watch; a signal"),
     ("live/src/probe/beside.rs", 1, "the time of a proof; a signal"),
     ("record/src/run_folder/footer.rs", 1, "the length of a file in which every read goes forward"),
-    ("record/src/run_folder/runs_dir.rs", 2, "8 s"),
     ("record/src/sample/activity.rs", 1, "the limit of the step that the sampler is in"),
     ("record/src/sample/first_io.rs", 1, "the caller's limit"),
     ("record/src/sample/source/aside.rs", 1, "a second; the thread is left behind"),
