@@ -17,6 +17,9 @@ use crate::poll_until::{wait_for_end, wait_until};
 const BLOCK: &str = "/sys/block";
 /// The kernel refuses names of arrays that begin otherwise.
 pub(super) const ARRAY_PREFIX: &str = "md_";
+/// As long as this is set, an array that was made by [`NEW_ARRAY`] stays when it is cleared (`md_clean`, drivers/md/md.c; seen with
+/// 7.2.13 and 7.3.4; 6.12 has no such setting).
+const NEVER_REMOVED: &str = "/sys/module/md_mod/parameters/legacy_async_del_gendisk";
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Ledger {
@@ -33,6 +36,9 @@ impl Ledger {
         if let Some(known) = find(root, layer, &name)? {
             let hint = "it exists already and was not made by this run";
             return Err(Error::unexpected("make", &known, hint));
+        }
+        if layer == Layer::Md && root.exists(NEVER_REMOVED) {
+            self.write_file(root, Path::new(NEVER_REMOVED), "N")?;
         }
         let change = Change::StackDisk { layer, name: name.clone(), below: below.to_owned() };
         self.record(change, || match layer {
