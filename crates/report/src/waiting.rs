@@ -6,7 +6,6 @@ mod account;
 use assay_blame::{Answer, Culprit, DiskAnswer, DiskGroup, Verdict};
 use assay_record::run_folder::RepeatRecord;
 
-use crate::counters::curves;
 use crate::trial::Trial;
 
 pub(crate) use account::{Account, GroupTime};
@@ -30,8 +29,8 @@ pub(crate) fn accounts(trial: &Trial<'_>) -> Vec<Account> {
             add_disk(&mut disks[at].1, index + 1, answer);
         }
     }
-    let title = match add_running(&mut cpus, trial) {
-        true => "Where the time of each group on the CPUs went",
+    let title = match cpus.has_running() {
+        true => "Where the time of each group's threads went",
         false => "What each group waited for on the CPUs",
     };
     let disks = disks.into_iter().enumerate().map(|(index, (disk, book))| {
@@ -75,6 +74,18 @@ fn add_cpus(book: &mut Book, repeat: usize, answer: &Answer) {
         };
         book.add(&answer.target, class, part.ns);
     }
+    // Runs of former versions have none.
+    let Some(time) = &answer.thread_time else { return };
+    if let Some(reason) = &time.reason {
+        book.notes.push(void(repeat, &answer.target, Some(reason)));
+        return;
+    }
+    book.add(&answer.target, Class::running(), time.ran_ns);
+    let rest = time.could_run_ns.saturating_sub(answer.waited_ns);
+    book.add(&answer.target, Class::fixed(11, "still waiting"), rest);
+    for part in &time.blocked {
+        book.add(&answer.target, Class::blocked(part.on), part.ns);
+    }
 }
 
 /// The place of a class in the bar: the group's own doing first.
@@ -90,29 +101,6 @@ fn order(culprit: Culprit) -> u8 {
         Culprit::IdleCpu => 9,
         Culprit::Unseen => 10,
     }
-}
-
-/// Adds the CPU time of groups whose waiting is known, over the window of each repeat with evidence; whether there
-/// was any: texts are written without samples.
-fn add_running(book: &mut Book, trial: &Trial<'_>) -> bool {
-    let mut found = false;
-    for (_, repeat, table) in trial.tables("cpu") {
-        let Some(evidence) = repeat.evidence() else { continue };
-        let answers = evidence.cpu.value().into_iter().flatten();
-        let valid: Vec<&str> = answers
-            .filter(|answer| answer.verdict == Verdict::Valid)
-            .map(|answer| answer.target.as_str())
-            .collect();
-        for (group, curve) in curves(table, &["usage_ns"]) {
-            let window = curve.clamp(repeat.released_ns, repeat.stopped_ns);
-            let grown = window.and_then(|(from, to)| Some(curve.at(to)? - curve.at(from)?));
-            if let Some(ns) = grown.filter(|ns| *ns > 0.0 && valid.contains(&group.as_str())) {
-                book.add(&group, Class::fixed(0, "running"), ns as u64);
-                found = true;
-            }
-        }
-    }
-    found
 }
 
 fn add_disk(book: &mut Book, repeat: usize, answer: &DiskAnswer) {

@@ -90,9 +90,12 @@ fn a_group_that_computes_beside_another_waits_for_it_by_name() {
     let observer = verdict["trials"][0]["observer_cpu"].as_f64().unwrap();
     let programs = repeat.evidence.as_ref().unwrap().cpu_s.unwrap();
     assert!(programs > 0.0 && observer > sampled, "{observer} of {sampled} and {programs} s");
-    assert!(ended.stdout.contains("What each group waited for on the CPUs"), "{}", ended.stdout);
+    let time = first.thread_time.as_ref().unwrap();
+    assert_eq!((time.reason.as_deref(), time.threads > 0), (None, true), "{time:?}");
+    let title = "Where the time of each group's threads went";
+    assert!(ended.stdout.contains(title), "{}", ended.stdout);
     let page = fs::read_to_string(bench.out().join("report.html")).unwrap();
-    for part in ["id=\"trial-1-waiting-cpus-spec\"", "eBPF programs of the evidence", "running"] {
+    for part in ["id=\"trial-1-waiting-cpus-spec\"", "running", "blocked: "] {
         assert!(page.contains(part), "the page lacks {part}");
     }
     assert_judged_again(&bench);

@@ -29,7 +29,7 @@ pub(crate) fn waiting(trial: &Trial<'_>, accounts: &[Account]) -> Vec<Figure> {
 
 /// What the study requested and this host refused.
 fn refused(trial: &Trial<'_>) -> impl Iterator<Item = Figure> {
-    let of_cpus = ("cpu", "waiting-cpus", "Where the time of each group on the CPUs went");
+    let of_cpus = ("cpu", "waiting-cpus", "Where the time of each group's threads went");
     let of_disks = ("disks", "waiting-disks", "Where the requests of each group spent their time");
     // A study without disks requested nothing about them.
     let kinds = match trial.record.disks.is_empty() {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use assay_blame::BlockedOn;
+
 /// Up to this many groups are shown, those that waited longest.
 const GROUPS: usize = 16;
 
@@ -17,6 +19,9 @@ const REST: (u8, &str) = (u8::MAX, "all else");
 /// The start of the ids of figures of disks.
 pub(super) const DISK: &str = "waiting-disk-";
 
+/// The first place of threads that want no CPU.
+const BLOCKED: u8 = 100;
+
 /// A class of time, by its place in the bar.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Class {
@@ -29,6 +34,15 @@ pub(super) struct Class {
 impl Class {
     pub(super) fn fixed(order: u8, label: &str) -> Self {
         Self { order, label: label.to_owned(), unnamed: None }
+    }
+
+    pub(super) fn running() -> Self {
+        Self::fixed(0, "running")
+    }
+
+    /// Threads that want no CPU come after everything that they wait for while they do.
+    pub(super) fn blocked(on: BlockedOn) -> Self {
+        Self::fixed(BLOCKED + on as u8, &format!("blocked: {}", on.words()))
     }
 
     /// A class of one other group. The next place is for those without a name.
@@ -88,6 +102,11 @@ impl Book {
             self.groups.len() - 1
         });
         *self.groups[at].1.entry(class).or_default() += ns as f64 * 1e-9;
+    }
+
+    /// Whether it has the whole time of threads.
+    pub(super) fn has_running(&self) -> bool {
+        self.groups.iter().any(|(_, times)| times.contains_key(&Class::running()))
     }
 
     pub(super) fn close(mut self, part: String, title: String) -> Account {
@@ -158,9 +177,10 @@ impl Book {
     }
 }
 
-/// Everything but running.
+/// Everything but running and what threads do that want no CPU.
 fn waited(times: &BTreeMap<Class, f64>) -> f64 {
-    times.iter().filter(|(class, _)| class.label != "running").map(|(_, seconds)| seconds).sum()
+    let is_waiting = |class: &Class| *class != Class::running() && class.order < BLOCKED;
+    times.iter().filter(|(class, _)| is_waiting(class)).map(|(_, seconds)| seconds).sum()
 }
 
 #[cfg(test)]
