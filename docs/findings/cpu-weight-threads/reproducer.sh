@@ -1,6 +1,6 @@
 #!/bin/sh
 # Usage, as root on cgroup v2 with two CPUs or more: sh reproducer.sh STARTS. A start takes half a minute.
-# Prints the parts of the last CPU that a group with one thread and one with four get, of equal weight, in each mode that the kernel has.
+# Prints the parts of the last CPU that a group with one thread and one with four get, of equal weight, in smp and concur.
 cd /sys/fs/cgroup && echo +cpu >cgroup.subtree_control || exit
 grep -qs ' /sys/kernel/debug ' /proc/mounts || mount -t debugfs debugfs /sys/kernel/debug
 mode=/sys/kernel/debug/sched/cgroup_mode
