@@ -70,6 +70,9 @@ fn cases(parts: &mut Parts, passport: &Passport, rows: &[&PassportCase]) {
     for kernel in &passport.kernels {
         table = table.left(kernel.name.clone(), 0, |case| tag(case, &kernel.name));
     }
+    if rows.iter().any(|case| case.differs()) {
+        table = table.left("changes", 1, |case| changes(passport, case));
+    }
     parts.table(table.left("promise", PAGE, |case| case.promise.clone()));
     parts.list(rows.iter().flat_map(|case| {
         passport.kernels.iter().filter_map(|kernel| {
@@ -82,6 +85,20 @@ fn cases(parts: &mut Parts, passport: &Passport, rows: &[&PassportCase]) {
             })
         })
     }));
+}
+
+/// `broken since debian-6.12, kept since debian-7.2`: between kernels that follow each other among those that decided it.
+fn changes(passport: &Passport, case: &PassportCase) -> String {
+    let decided = |kernel: &PassportKernel| {
+        let verdict = case.results.get(&kernel.name)?.verdict;
+        [Verdict::Kept, Verdict::Broken].contains(&verdict).then(|| (kernel.name.clone(), verdict))
+    };
+    let decided: Vec<(String, Verdict)> = passport.kernels.iter().filter_map(decided).collect();
+    let change = |pair: &[(String, Verdict)]| {
+        let (name, verdict) = &pair[1];
+        (pair[0].1 != *verdict).then(|| format!("{verdict} since {name}"))
+    };
+    decided.windows(2).filter_map(change).collect::<Vec<_>>().join(", ")
 }
 
 /// `56 kept, 1 broken`, without what there is none of.
@@ -169,17 +186,22 @@ mod tests {
     fn what_kernels_differ_in_comes_first_and_is_an_html_page() {
         let mut passport = passport(Verdict::Broken, "0.33 and not 0.5");
         let mut other = passport.kernels[0].clone();
-        other.name = "debian-7.3".to_owned();
-        passport.kernels.push(other);
+        for name in ["debian-7.2", "debian-7.3"] {
+            name.clone_into(&mut other.name);
+            passport.kernels.push(other.clone());
+        }
         let mut differs = passport.cases[0].clone();
         differs.behaviour = "b".to_owned();
         let kept = record("a", Verdict::Kept);
         differs.results.insert("debian-7.3".to_owned(), kept);
+        let undecided = record("a", Verdict::Undecided);
+        differs.results.insert("debian-7.2".to_owned(), undecided);
         passport.cases.push(differs);
         let text = page(&passport, false).text(100, false);
         let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in {text}"));
         assert!(at("Kept by one kernel") < at("cpu/b  "), "{text}");
         assert!(at("cpu/b  ") < at("cpu/a  "), "{text}");
+        assert!(at("kept since debian-7.3") < at("cpu/a  "), "{text}");
         let html = assay_report::page_html(&page(&passport, true));
         assert!(html.contains("It holds.") && html.contains("debian-7.3"), "{html}");
     }
