@@ -94,7 +94,7 @@ pub(crate) enum Command {
     Conform(command::conform::ConformArguments),
     /// Show the machine, and what can be studied on it
     ///
-    /// CPUs, caches, nodes, control groups with their interface files, disks and schedulers.
+    /// CPUs, caches, nodes, control groups, disks and schedulers.
     Host(command::host::HostArguments),
     /// Restore the host after a killed run
     Restore(command::restore::RestoreArguments),

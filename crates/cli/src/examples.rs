@@ -118,13 +118,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("assay conform --kernel host,debian-6.12", "which promises each kernel keeps"),
         ],
     ),
-    (
-        "host",
-        &[
-            ("assay host", "what this machine is, and what it lacks"),
-            ("assay host --knobs-check", "compare the knob table with this kernel"),
-        ],
-    ),
+    ("host", &[("assay host", "what this machine is, and what it lacks")]),
     ("restore", &[("assay restore", "restore what a killed run left behind")]),
     ("explain", &[("assay explain A-ANCESTOR", "all that is known of a code")]),
     ("generate schema", &[("assay generate schema", "the schema of study files, for editors")]),

@@ -37,7 +37,7 @@ fn page() -> String {
     let mut page = String::from(
         "# Sources of statements about the kernel\n\n\
          Every statement that Assay makes about the kernel names source files, commits, documents, reports, or a case that shows it.\n\
-         `assay explain CODE` prints the sources of a rule or a cause, and `assay host --knobs-check` compares interface files with the host.\n\
+         `assay explain CODE` prints the sources of a rule or a cause.\n\
          Documents are those below `Documentation/`. A kernel with three numbers (6.12.117) was read as Debian's source package of it.\n",
     );
     for (heading, statements) in statements() {

@@ -5,7 +5,6 @@ mod cgroup;
 mod cpus;
 mod delegation;
 mod disks;
-mod knobs;
 mod memory;
 mod null_blk;
 mod settings;
@@ -13,7 +12,6 @@ mod system;
 mod tools;
 mod weight_mode;
 
-pub use knobs::{kernel, knobs};
 pub(crate) use null_blk::NULLB;
 pub use system::machine;
 pub use tools::locate_tools;

@@ -12,7 +12,6 @@ mod device_rule;
 mod entry;
 mod file;
 mod host_setting;
-mod inventory;
 mod kernel_version;
 mod named;
 mod range;
@@ -27,10 +26,6 @@ pub use entry::{Counterpart, Knob, Role, SupportedVersions, Unit};
 pub use file::{File, GroupScope, Mode};
 pub use host_setting::{
     HostSetting, SideEffect, THP, WEIGHT_MODE, host_setting, host_settings, suggest_host_setting,
-};
-pub use inventory::{
-    Evidence, ExpectedFile, Kernel, KnobFact, MountedHierarchy, expected_files, inventory,
-    omission_reason,
 };
 pub use kernel_version::KernelVersion;
 pub use range::ValueRange;

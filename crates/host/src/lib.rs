@@ -20,7 +20,7 @@ pub mod cgroup;
 pub mod facts;
 pub mod knob;
 
-pub use collect::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine, weight_mode};
+pub use collect::{gather, groups_and_cpus, locate_tools, machine, weight_mode};
 pub use command::find as find_program;
 pub use freezer::{describe_survivor, is_frozen};
 pub use ledger::{

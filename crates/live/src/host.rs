@@ -1,28 +1,16 @@
-//! The machine as text, and its interface files compared with the knob table.
+//! The machine as text.
 
 mod caches;
-mod knobs;
 
 use assay_audit::{KnownFact, known_lines};
 use assay_host::facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
-use assay_host::knob::KnobFact;
 
-pub use knobs::{check_knob_table, knob_check_text};
-
-/// The machine and what can be studied on it, for readers; lines of names are at most `width` columns wide.
+/// The machine and what can be studied on it, for readers.
 #[must_use]
-pub fn host_text(
-    facts: &HostFacts,
-    needs: &[Requirement],
-    files: &[KnobFact],
-    known: &[KnownFact],
-    width: usize,
-) -> String {
+pub fn host_text(facts: &HostFacts, needs: &[Requirement], known: &[KnownFact]) -> String {
     let mut lines = Vec::new();
     machine(facts, &mut lines);
     groups(facts, &mut lines);
-    lines.push(String::new());
-    lines.push(knobs::text(files, width));
     lines.push(String::new());
     lines.push("disks".to_owned());
     lines.extend(facts.disks.iter().map(disk));

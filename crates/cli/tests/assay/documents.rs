@@ -168,19 +168,10 @@ fn documents_of_commands_that_need_root_follow_their_schemas() {
     let busy = "timeout 1 sh -c 'while :; do :; done'; true";
     documents.printed("blame", &["blame", "-ojson", "--", "sh", "-c", busy], &[0, 3]);
     documents.printed("conform", &["conform", "freezer", "-ojson"], &[0, 1, 3]);
-    documents.printed("knobs-check", &["host", "--knobs-check", "-ojson"], &[0, 1]);
     documents.printed("fairness", &["fairness", "--for", "1s", "-ojson"], &[0, 1]);
     let study = bench.write("study.toml", &Weights { groups: 2, ..Weights::small() }.text());
     bench.run(&study, &["--repeats", "1", "--evidence"]).assert_verdict();
     documents.run(&bench.out());
-    documents.assert_follow(&[
-        "exec",
-        "record",
-        "blame",
-        "conform",
-        "knobs-check",
-        "event",
-        "evidence",
-    ]);
+    documents.assert_follow(&["exec", "record", "blame", "conform", "event", "evidence"]);
     bench.assert_host_is_as_before("after the commands");
 }

@@ -79,25 +79,3 @@ fn the_host_is_shown_as_text_and_as_json() {
         assert!(text.stdout.contains(part), "no `{part}` in {}", text.stdout);
     }
 }
-
-#[test]
-fn the_knobs_of_this_host_are_listed_by_controller_and_absent_ones_have_a_reason() {
-    let bench = Bench::aside();
-    let ended = bench.assay(["host", "-ojson"]);
-    ended.assert_code(0);
-    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let knobs = document["knobs"].as_array().unwrap();
-    assert!(knobs.len() > 100, "{}", knobs.len());
-    for knob in knobs {
-        let state = &knob["state"];
-        let why = state["not_available"].as_str();
-        assert!(state["value"].is_string() || why.is_some_and(|why| !why.is_empty()), "{knob}");
-    }
-    let text = bench.assay(["host"]);
-    text.assert_code(0);
-    assert!(
-        text.stdout.contains("knobs: ") && text.stdout.contains("memory.max"),
-        "{}",
-        text.stdout
-    );
-}

@@ -109,7 +109,7 @@ pub(super) fn parses_partitions(root: &Root) -> Available<bool> {
 }
 
 /// The kernel's configuration, if readable.
-pub(super) fn config(root: &Root) -> Option<String> {
+fn config(root: &Root) -> Option<String> {
     let release = release(root);
     let plain = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
     plain

@@ -96,26 +96,6 @@ impl File {
         Some(format!("removed in Linux {until}, and this kernel is {kernel}"))
     }
 
-    /// Whether the root of a hierarchy, or any other group, shows it under a kernel of this
-    /// version; an unknown version is treated as the newest.
-    #[must_use]
-    pub fn is_shown(&self, in_root: bool, kernel: Option<KernelVersion>) -> bool {
-        let root_shows_it = |since: KernelVersion| kernel.is_none_or(|kernel| kernel >= since);
-        match self.scope {
-            GroupScope::Everywhere => !in_root || self.in_root_since.is_none_or(root_shows_it),
-            GroupScope::Inside => !in_root,
-            GroupScope::RootOnly => in_root,
-        }
-    }
-
-    /// The mode bits under a kernel of this version; `None` if they differ between kernels.
-    #[must_use]
-    pub fn mode_bits(&self, kernel: KernelVersion) -> Option<u32> {
-        let is_writable = self.writable_since.is_some_and(|since| kernel >= since);
-        let mode = if is_writable { Mode::ReadWrite } else { self.mode };
-        (!self.mode_varies).then(|| mode.bits())
-    }
-
     pub(crate) const fn inside(self) -> Self {
         Self { scope: GroupScope::Inside, ..self }
     }

@@ -2,7 +2,7 @@
 //! setting needs a rule in `translate` only if v1 has it under another name.
 //!
 //! Each file names its sources: documents of the kernel, without their `Documentation/` and `admin-guide/`, and where
-//! the files of the interface are made (`struct cftype`). `assay host --knobs-check` compares the table with a running kernel.
+//! the files of the interface are made (`struct cftype`). A test compares the table with the running kernel (tests/cgroup/knob_table.rs).
 
 mod blkio;
 mod core;

@@ -1,6 +1,6 @@
 //! Groups and knobs, on fake hosts and on this one.
 
-mod check_knob_table;
 mod device_program;
 mod inventory;
+mod knob_table;
 mod many_groups;

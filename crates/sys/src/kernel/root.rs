@@ -172,11 +172,6 @@ impl Root {
         self.resolve(path).is_dir()
     }
 
-    /// The permission bits of the file at `path`.
-    pub fn mode(&self, path: impl AsRef<Path>) -> Result<u32, Error> {
-        self.access(path).map(|access| access.mode)
-    }
-
     /// Who may access the file at `path`.
     pub fn access(&self, path: impl AsRef<Path>) -> Result<Access, Error> {
         let path = path.as_ref();

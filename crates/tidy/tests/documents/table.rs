@@ -27,7 +27,7 @@ const fn document(name: &'static str, root: &'static str, from: &'static str) ->
     Document { name, root, from }
 }
 
-pub(crate) const DOCUMENTS: [Document; 35] = [
+pub(crate) const DOCUMENTS: [Document; 34] = [
     document("audit", "audit::Audit", "`assay audit -o json`"),
     document("fairness", "cli::Watched", "`assay fairness -o json`"),
     document("audit-drift", "audit::Drift", "`assay audit diff FILE -o json`"),
@@ -57,7 +57,6 @@ pub(crate) const DOCUMENTS: [Document; 35] = [
     document("host", "cli::Host", "`assay host -o json`"),
     document("iocost", "cause::IoCost", "`assay tune --iocost DISK -o json`, iocost.json"),
     document("kernels", "lab::Kernels", "`assay lab kernels -o json`"),
-    document("knobs-check", "cli::CheckedKnobs", "`assay host --knobs-check -o json`"),
     document("manifest", "record::Manifest", "manifest.json of a run folder"),
     document("passport", "conform::Passport", "`assay conform --kernel -o json`, passport.json"),
     document("plan", "run::PlanDocument", "`assay check -o json`, `run --dry-run -o json`"),
