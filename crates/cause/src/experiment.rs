@@ -12,8 +12,8 @@ use assay_host::facts::HostFacts;
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, Run, RunFolder};
 use assay_run::context::Context;
+use assay_run::decided::Decided;
 use assay_run::load::Loaded;
-use assay_run::look_taker::LookTaker;
 use assay_run::observer::{CurrentSetting, Observer};
 use assay_run::prepare::{Destination, new_request};
 use assay_run::runner::{Finished, NextRepeat, Request, Schedule};
@@ -79,8 +79,7 @@ pub(crate) fn run(
     observer: &mut dyn Observer,
 ) -> Result<Finished, Error> {
     let mut progress = observer.begin_search(current, length);
-    let mut looks = LookTaker::new(None);
-    let finished = context.runner.run(request, progress.as_mut(), &mut looks, Some(schedule));
+    let finished = context.runner.run(request, progress.as_mut(), &mut Decided, Some(schedule));
     finished.map_err(Error::host)
 }
 

@@ -1,15 +1,13 @@
 //! The terminal as a session's observer, and its errors on stderr.
 
 use std::fmt::Display;
-use std::rc::Rc;
 use std::time::Duration;
 
 use assay_run::context::Context;
 use assay_run::load::Loaded;
-use assay_run::look_taker::SharedLook;
-use assay_run::observer::{CurrentSetting, Observer, RunView};
+use assay_run::observer::{CurrentSetting, Observer};
 use assay_run::overrides::StudyChoice;
-use assay_run::progress::{LiveScreen, RunProgress, SearchProgress};
+use assay_run::progress::{RunProgress, SearchProgress};
 use assay_study::plan::Plan;
 use assay_study::render;
 use assay_sys::exit::{Code, Error, Findings};
@@ -33,10 +31,8 @@ impl Observer for Terminal {
         show_findings(findings);
     }
 
-    fn begin_run(&mut self, study: &str, plan: &Plan) -> RunView {
-        let (screen, looks) = (LiveTerminal::new(), SharedLook::default());
-        let shown = screen.shows_frames().then(|| Rc::clone(&looks));
-        RunView { progress: Box::new(RunProgress::new(screen, study, plan, looks)), looks: shown }
+    fn begin_run(&mut self, study: &str, plan: &Plan) -> Box<dyn assay_run::runner::Observer> {
+        Box::new(RunProgress::new(LiveTerminal::new(), study, plan))
     }
 
     fn begin_search(

@@ -55,7 +55,7 @@ use trial_value::TrialValues;
 pub use checks::{Disturbances, OnOneCpu, validity};
 pub use code::FailOn;
 
-pub use stop::{interim, is_enough, source};
+pub use stop::is_enough;
 
 /// Finds why a promise was not kept. Those of the catalogue are in the crate `cause`.
 pub trait FindCauses {

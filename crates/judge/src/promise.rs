@@ -186,17 +186,6 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
     judged
 }
 
-/// Preliminary result of a promise for an interim look, regardless of the checks. Void where there
-/// is no number yet, with the reason.
-pub(crate) fn preliminary(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
-    let later = || "available after the repeat".to_owned();
-    let found = Measure::parse(&promise.measure).ok_or_else(later).and_then(|measure| {
-        let all = Judged { repeats: &subject.repeats, outside: 0 };
-        Ok(of_means(subject, promise, measure, &numbers(subject, promise, measure, all)?))
-    });
-    found.unwrap_or_else(|why| Found::nothing(promise, why)).conclude(None, None)
-}
-
 fn numbers(
     subject: &Subject<'_>,
     promise: &PromiseRecord,

@@ -1,47 +1,15 @@
-//! When a trial ends, and looks at a running repeat for the live view.
+//! When a trial ends.
 //!
 //! With `stop = "decided"` a trial ends at the first of the looks of the rule ([`LOOKS`]) that decides it. A
 //! look judges what the verdict would be if the run ended there, so that both are the same.
 
-use crate::verdict::{PromiseJudgement, Verdict};
-use assay_record::run_folder::{Manifest, RepeatRecord, StopRecord, Table, TrialRecord};
-use assay_record::terms::Measure;
+use crate::verdict::Verdict;
+use assay_record::run_folder::{Manifest, StopRecord};
 use assay_stats::rule::LOOKS;
 
 use crate::subject::Subject;
 use crate::trial_value::measures_of_run;
-use crate::{NoCauses, Samples, judge_one, judge_so_far, promise};
-
-/// The sample table that decides a promise of this measure.
-#[must_use]
-pub fn source(measure: &str) -> Option<&'static str> {
-    Measure::parse(measure).map(Measure::source)
-}
-
-/// Preliminary results of each promise in a running repeat, whose window ends at `stopped_ns` for now. They
-/// are no verdicts: no check is evaluated. A promise without a number is void, with the reason.
-#[must_use]
-pub fn interim(
-    manifest: &Manifest,
-    number: usize,
-    repeat: &RepeatRecord,
-    tables: &[Table],
-) -> Vec<PromiseJudgement> {
-    let Some(trial) = manifest.trials.get(number) else { return Vec::new() };
-    let one = TrialRecord { repeats: vec![repeat.clone()], ..trial.clone() };
-    let subject = Subject::running(&manifest.host, &one, &one.repeats[0], tables);
-    one.promises.iter().map(|promise| in_fact(promise::preliminary(&subject, promise))).collect()
-}
-
-/// One start has no bounds: what it shows is where each group is.
-fn in_fact(promise: PromiseJudgement) -> PromiseJudgement {
-    let mut shown = promise;
-    shown.verdict = shown.was.as_ref().map_or(shown.verdict, |was| was.verdict);
-    for group in &mut shown.groups {
-        (group.low, group.high) = (group.share, group.share);
-    }
-    shown
-}
+use crate::{NoCauses, Samples, judge_one, judge_so_far};
 
 /// Whether a trial ends before all planned repeats: it may, a look is due, and that decides. Where the study compares
 /// trials, all of them end after the same round, and only if the comparisons are decided, too.

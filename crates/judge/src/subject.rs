@@ -1,7 +1,7 @@
 //! One trial with its windows and checks: what all its promises are judged with.
 
 use assay_host::facts::HostFacts;
-use assay_record::run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
+use assay_record::run_folder::{Manifest, RelationRecord, Table, TrialRecord};
 use assay_record::terms::Measure;
 
 use crate::checks::{self, Entry, Evidence, Scope, Selection, ValidityCheck, window};
@@ -79,17 +79,6 @@ impl<'r> Subject<'r> {
             causes: &NoCauses,
             unseen: None,
         }
-    }
-
-    /// One repeat that is still running, without checks.
-    pub fn running(
-        host: &'r HostFacts,
-        trial: &'r TrialRecord,
-        record: &'r RepeatRecord,
-        tables: &'r [Table],
-    ) -> Self {
-        let blank = Self::blank(host, trial, &[]);
-        Self { repeats: blank.prepare(&[(1, record, tables)]), ..blank }
     }
 
     /// Selects the repeats, determines their windows and runs the checks.

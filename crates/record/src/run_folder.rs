@@ -52,7 +52,7 @@ pub use json::{check_json_output, parse_json};
 pub use parquet::to_parquet;
 pub use parquet_writer::{Cell, Kind, ParquetWriter};
 pub use repeat_id::RepeatId;
-pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted_samples};
+pub use run::{Run, SampleFile, read_tables, sample_files, unlisted_samples};
 pub use runs_dir::{RunSummary, runs, summaries};
 pub use schema::parse as parse_manifest;
 pub use stream::SampleStream;

@@ -1,5 +1,5 @@
-//! Text bars with an interval and a promise, one character per column; used in the live view and
-//! below the table of a verdict.
+//! Text bars with an interval and a promise, one character per column, below the table of
+//! a verdict.
 
 /// The certain part: below the interval.
 pub(crate) const SURE: char = '\u{2588}';

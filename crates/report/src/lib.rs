@@ -33,7 +33,7 @@ pub use across::sentence as comparison_words;
 pub use ascii::ascii;
 pub use fleet::{html as fleet_html, text as fleet_text};
 pub use html::page as page_html;
-pub use live::{Clock, InterimResult, Live, Position, Style, trial_line};
+pub use live::{Clock, Live, Position, Style, trial_line};
 pub use page::comparison::{html as comparison_html, text as comparison_text};
 pub use page::{html, text};
 pub use recording::{

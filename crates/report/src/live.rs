@@ -1,10 +1,8 @@
-//! Terminal view of a running run: its position, the remaining time, and how the intervals of
-//! shares narrow towards their promises.
+//! Terminal view of a running run: its position and the remaining time.
 //!
 //! Pure functions from state to lines; the caller decides when and how to draw.
 
 mod bar;
-mod groups;
 mod line;
 
 use std::time::Duration;
@@ -57,16 +55,6 @@ pub enum Clock {
     },
 }
 
-/// The latest interim result of the current repeat.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct InterimResult<'v> {
-    /// Its time, since the common start.
-    pub at: Duration,
-    /// Interim judgements, shown as `within`, `outside` or `open`: only a complete trial gets a
-    /// verdict.
-    pub promises: &'v [PromiseJudgement],
-}
-
 /// A run in progress.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Live<'v> {
@@ -84,8 +72,6 @@ pub struct Live<'v> {
     pub remaining: Duration,
     /// Whether repeats end as soon as their promises are decided.
     pub ends_early: bool,
-    /// Latest interim result of the current repeat.
-    pub interim: Option<InterimResult<'v>>,
     /// The signal that requested the end of the run, if any.
     pub stopping: Option<&'v str>,
 }
@@ -100,10 +86,6 @@ impl Live<'_> {
         }
         lines.push(self.phase_line(style.columns));
         // The last line always has room.
-        let room = style.rows.saturating_sub(lines.len() + 1);
-        if let Some(interim) = self.interim {
-            lines.extend(groups::lines(&interim, style.columns, room));
-        }
         let over = (lines.len() + 1).saturating_sub(style.rows.max(1)).min(lines.len());
         lines.drain(..over);
         let mut lines: Vec<String> = lines.into_iter().map(|line| line.write(style)).collect();

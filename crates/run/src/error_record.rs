@@ -9,7 +9,7 @@ use assay_study::plan::Plan;
 use assay_study::render;
 use assay_sys::exit::{Code, Error, Findings};
 
-use crate::observer::{CurrentSetting, Observer, RunView};
+use crate::observer::{CurrentSetting, Observer};
 
 /// An observer that passes everything on to another one and keeps the errors.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl<O: Observer> Observer for ErrorRecord<O> {
         self.to.findings(findings);
     }
 
-    fn begin_run(&mut self, study: &str, plan: &Plan) -> RunView {
+    fn begin_run(&mut self, study: &str, plan: &Plan) -> Box<dyn crate::runner::Observer> {
         self.to.begin_run(study, plan)
     }
 

@@ -3,11 +3,11 @@
 use assay_sys::exit::Error;
 
 use crate::context::Context;
-use crate::look_taker::LookTaker;
+use crate::decided::Decided;
 use crate::observer::Observer;
 use crate::runner::{Finished, Request, Schedule};
 
-/// Runs a request with interim looks.
+/// Runs a request.
 ///
 /// # Errors
 /// Only if nothing was changed; a run that fails later is in the result.
@@ -27,7 +27,6 @@ pub fn execute_schedule(
     observer: &mut dyn Observer,
 ) -> Result<Finished, Error> {
     let mut view = observer.begin_run(&request.manifest.study, &request.plan);
-    let mut looks = LookTaker::new(view.looks.take());
-    let finished = context.runner.run(request, view.progress.as_mut(), &mut looks, schedule);
+    let finished = context.runner.run(request, view.as_mut(), &mut Decided, schedule);
     finished.map_err(Error::host)
 }

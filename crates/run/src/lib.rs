@@ -7,6 +7,7 @@
 pub mod before_run;
 pub mod blamed_command;
 pub mod context;
+pub mod decided;
 pub mod error_record;
 pub mod exec;
 pub mod execute;
@@ -15,7 +16,6 @@ pub mod guest_disk;
 pub mod judged_command;
 pub mod limited_command;
 pub mod load;
-pub mod look_taker;
 pub mod observer;
 pub mod overrides;
 pub mod pace;

@@ -8,8 +8,6 @@ use std::time::Duration;
 use assay_study::plan::Plan;
 use assay_sys::exit::Findings;
 
-use crate::look_taker::SharedLook;
-
 /// Receives messages and provides the views of runs.
 pub trait Observer {
     /// A remark or an announcement.
@@ -19,7 +17,7 @@ pub trait Observer {
     /// Remarks on a study that was loaded on behalf of the caller.
     fn findings(&mut self, findings: &Findings);
     /// A run of this plan begins; the view is dropped at its end.
-    fn begin_run(&mut self, study: &str, plan: &Plan) -> RunView;
+    fn begin_run(&mut self, study: &str, plan: &Plan) -> Box<dyn crate::runner::Observer>;
     /// A search of this length begins; `current` names the setting being tried.
     fn begin_search(
         &mut self,
@@ -30,11 +28,3 @@ pub trait Observer {
 
 /// Name of the setting that a search is trying.
 pub type CurrentSetting = Rc<RefCell<String>>;
-
-/// The view of one run.
-pub struct RunView {
-    /// Receives the progress.
-    pub progress: Box<dyn crate::runner::Observer>,
-    /// Where interim looks are written to, if the view shows them.
-    pub looks: Option<SharedLook>,
-}

@@ -41,4 +41,4 @@ pub use footprint::footprint;
 pub use run::{Finished, run, run_schedule};
 pub use sampling::{FinishedRecording, FollowTarget, SampleRequest, sample};
 pub use schedule::{NextRepeat, Schedule};
-pub use stop_rule::{NeverStop, Progress, StopRule};
+pub use stop_rule::{NeverStop, StopRule};

@@ -163,12 +163,12 @@ fn assert_clean(shown: &str, written: &str) {
 }
 
 #[test]
-fn a_run_on_a_terminal_draws_bars_and_leaves_only_its_table() {
+fn a_run_on_a_terminal_shows_its_clock_and_leaves_only_its_table() {
     let test = "a run draws on a terminal";
     let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "3 s", 80, "C.UTF-8");
-    let shown = terminal.wait_for("bars", |shown| {
-        shown.contains("task4 ") && shown.contains('\u{2502}') && shown.contains("proportional")
+    let shown = terminal.wait_for("the window", |shown| {
+        shown.contains("run 1 s of 3 s") && shown.contains('\u{2588}')
     });
     assert!(shown.contains("trial 1 of 1"), "{shown}");
     assert!(shown.contains("Ctrl-C: end the run"), "{shown}");
@@ -188,7 +188,7 @@ fn ctrl_c_ends_a_run_with_its_results_and_a_clean_screen() {
     let test = "Ctrl-C on a terminal";
     let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "60 s", 80, "C.UTF-8");
-    terminal.wait_for("bars", |shown| shown.contains("task4 ") && shown.contains('\u{2502}'));
+    terminal.wait_for("the window", |shown| shown.contains("run 1 s of"));
     terminal.press(CTRL_C);
     let (status, shown, written) = terminal.end();
     assert_eq!(status.code(), Some(130), "{shown}");
@@ -247,12 +247,12 @@ fn a_terminal_of_forty_columns_without_utf_8_shows_ascii_and_follows_its_size() 
     let test = "a run on a narrow terminal";
     let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "4 s", 80, "C");
-    terminal.wait_for("bars", |shown| shown.contains("task4 ") && shown.contains('|'));
+    terminal.wait_for("the window", |shown| shown.contains("run 1 s of 4 s  #"));
     terminal.resize(60, 40);
     let shown = terminal.wait_for("a narrow picture", |shown| {
-        shown.lines().all(|line| line.chars().count() < 40) && shown.contains("task4 ")
+        shown.lines().all(|line| line.chars().count() < 40) && shown.contains(" of 4 s")
     });
-    assert_eq!(shown.matches("task4 ").count(), 1, "{shown}");
+    assert_eq!(shown.matches(" of 4 s").count(), 1, "{shown}");
     let (status, shown, written) = terminal.end();
     assert!(matches!(status.code(), Some(0 | 1 | 3)), "{status}\n{shown}");
     assert_clean(&shown, &written);

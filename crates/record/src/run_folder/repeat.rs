@@ -48,8 +48,7 @@ pub struct RepeatRecord {
     /// Cost of rereading knobs and queues during the repeat; `None` in records from before this field.
     #[serde(default)]
     pub watch: Option<WatchCost>,
-    /// CPU seconds spent within the window on interim looks and on showing progress; `None` in records from
-    /// before this field.
+    /// CPU seconds spent within the window on showing progress; `None` in records from before this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_cpu_s: Option<f64>,
     /// That evidence from inside the kernel was taken, if so.

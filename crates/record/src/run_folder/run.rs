@@ -153,14 +153,6 @@ pub(crate) fn tables_in(dir: &Dir, budget: &mut Budget) -> Result<Vec<Table>, Er
     sample_files(dir)?.iter().map(|file| file.table(dir, budget)).collect()
 }
 
-/// The whole lines of one source in a folder that is still being written; `None` if there is no such source.
-pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error> {
-    let dir = Dir::open(folder)?;
-    let name = OsString::from(format!("{source}.csv"));
-    let file = SampleFile { source: source.to_owned(), name, is_stream: true };
-    dir.has_file(&file.name).then(|| file.table(&dir, &mut Budget::default())).transpose()
-}
-
 /// Samples folders not listed in the manifest: of a repeat that is still running, or during which the run was
 /// killed.
 pub fn unlisted_samples(folder: &RunFolder, manifest: &Manifest) -> Result<Vec<String>, Error> {

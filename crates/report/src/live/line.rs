@@ -14,7 +14,7 @@ pub(super) enum Ink {
     Plain,
     Bold,
     Faint,
-    /// In the colour of a verdict or its interim equivalent.
+    /// In the colour of a verdict.
     Verdict(Verdict),
 }
 

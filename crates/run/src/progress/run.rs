@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use assay_judge::verdict::TrialJudgement;
 use assay_record::run_folder::{Manifest, RunFolder, StopRecord, read_tables};
-use assay_report::{Clock, InterimResult, Live, Style, trial_line};
+use assay_report::{Clock, Live, Style, trial_line};
 use assay_study::plan::{Plan, RepeatId};
 use assay_sys::kernel::signal;
 
 use super::LiveScreen;
-use crate::look_taker::SharedLook;
 use crate::pace::Pace;
 use crate::runner::Observer;
 
@@ -24,7 +23,6 @@ pub struct RunProgress<S> {
     factors: Vec<String>,
     ends_early: bool,
     screen: S,
-    shared_look: SharedLook,
     current: Option<Current>,
     next_frame: Instant,
 }
@@ -38,8 +36,8 @@ struct Current {
 }
 
 impl<S: LiveScreen> RunProgress<S> {
-    /// Shows a run of this plan, and the interim looks that are written to `shared_look`.
-    pub fn new(screen: S, study: &str, plan: &Plan, shared_look: SharedLook) -> Self {
+    /// Shows a run of this plan.
+    pub fn new(screen: S, study: &str, plan: &Plan) -> Self {
         let factors = plan.trials.iter().map(|trial| {
             let named = trial.factors.iter().map(|(name, value)| format!("{name} = {value}"));
             named.collect::<Vec<_>>().join(", ")
@@ -50,7 +48,6 @@ impl<S: LiveScreen> RunProgress<S> {
             factors: factors.collect(),
             ends_early: plan.trials.iter().any(|trial| trial.stop == StopRecord::Decided),
             screen,
-            shared_look,
             current: None,
             next_frame: Instant::now(),
         }
@@ -64,7 +61,6 @@ impl<S: LiveScreen> RunProgress<S> {
             return;
         }
         self.next_frame = now + FRAME_INTERVAL;
-        let look = self.shared_look.borrow();
         let elapsed = match current.clock {
             Clock::Time { elapsed, .. } => elapsed,
             _ => Duration::ZERO,
@@ -77,7 +73,6 @@ impl<S: LiveScreen> RunProgress<S> {
             clock: current.clock,
             remaining: self.pace.remaining(current.slot, elapsed),
             ends_early: self.ends_early,
-            interim: look.as_ref().map(|(at, promises)| InterimResult { at: *at, promises }),
             stopping: signal::interrupted_by(),
         };
         self.screen.draw(&|style| live.lines(style));
@@ -112,7 +107,6 @@ impl<S: LiveScreen> Observer for RunProgress<S> {
     fn phase(&mut self, slot: RepeatId, text: &str) {
         if self.current.as_ref().is_none_or(|current| current.slot != slot) {
             self.pace.begin();
-            *self.shared_look.borrow_mut() = None;
         }
         self.current = Some(Current { slot, phase: text.to_owned(), clock: Clock::Unknown });
         if !self.screen.shows_frames() {

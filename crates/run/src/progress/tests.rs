@@ -9,7 +9,6 @@ use assay_study::plan::RepeatId;
 
 use super::*;
 use crate::load::load;
-use crate::look_taker::SharedLook;
 use crate::observer::CurrentSetting;
 use crate::overrides::StudyChoice;
 use crate::prepare::plan_for;
@@ -64,7 +63,7 @@ fn run_view(shows_frames: bool) -> Vec<String> {
     let mut plan = assay_study::plan::interleave(vec![("a".to_owned(), plan.trials[0].clone())], 1);
     plan.trials[0].factors = [("groups".to_owned(), assay_study::Scalar::Integer(4))].into();
     let screen = Recorder::new(shows_frames);
-    let mut view = RunProgress::new(screen.clone(), "one-cpu", &plan, SharedLook::default());
+    let mut view = RunProgress::new(screen.clone(), "one-cpu", &plan);
     view.phase(FIRST, "make groups");
     view.running(FIRST, Duration::from_secs(1), Duration::from_secs(8));
     let folder = RunFolder::open(&path).unwrap();

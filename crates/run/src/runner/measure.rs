@@ -35,7 +35,7 @@ pub(crate) struct Load<'l, 't> {
 }
 
 /// Releases the workloads and waits until the window's time is over, the workloads that determine its end are
-/// done, or the user asks to stop. `on_progress` receives the elapsed time, `look` the times. A failed
+/// done, or the user asks to stop. `on_progress` receives the elapsed time. A failed
 /// workload does not end the window: the data of the other groups is kept.
 pub(crate) fn measure(
     trial: &Trial,
@@ -44,7 +44,6 @@ pub(crate) fn measure(
     load: &mut Load<'_, '_>,
     watch: &mut Watch<'_>,
     on_progress: &mut dyn FnMut(Duration),
-    look: &mut dyn FnMut(Release, u64),
 ) -> Result<Window, Error> {
     watch.begin();
     let (release, skew) = barrier.release(|| first_io.skew(FIRST_IO));
@@ -69,7 +68,6 @@ pub(crate) fn measure(
             break now;
         }
         watch.look_if_due();
-        look(release, now);
         let remaining = Duration::from_nanos(end_ns - now);
         interrupted = pause(remaining.min(Duration::from_millis(50)));
     };

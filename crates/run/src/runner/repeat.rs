@@ -1,8 +1,6 @@
 //! Runs one repeat of one trial.
 
-use std::cell::Cell;
 use std::path::Path;
-use std::time::Duration;
 
 use assay_host::scratch::ScratchDisk;
 use assay_record::run_folder::{Dropped, Fault, RepeatRecord, to_parquet};
@@ -28,8 +26,7 @@ use crate::runner::prepare::{self, Prepared};
 use crate::runner::processes::{BEFORE_THE_START, Process, TO_WRITE_RESULTS, stop_all};
 
 use crate::runner::start::{Starter, empty_data_locations};
-use crate::runner::start_barrier::{Arrival, Release, StartBarrier};
-use crate::runner::stop_rule::Progress;
+use crate::runner::start_barrier::{Arrival, StartBarrier};
 use crate::runner::targets::targets;
 use crate::runner::watch::Watch;
 use crate::runner::{privileges, settings};
@@ -128,7 +125,8 @@ impl Repeat<'_, '_> {
         };
         let mut record = match arrival {
             Arrival::All => {
-                let draft = draft(name, starter, &at_start);
+                let cpus = starter.cpus.clone();
+                let draft = RepeatRecord { cpus, ..RepeatRecord::without_a_window(name, "") };
                 let mut load = Load { processes: &mut processes, delayed: &mut delayed, starter };
                 self.measure(draft, &barrier, (&samples_path, &targets), &mut load, &mut watch)?
             }
@@ -195,20 +193,15 @@ impl Repeat<'_, '_> {
         )?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
-        let Context { observer, stop_rule, manifest, .. } = &mut *self.context;
-        let (slot, trial) = (self.slot, self.trial);
-        stop_rule.begin();
-        let observing = Spent::default();
-        let mut look = |release: Release, now_ns: u64| {
-            (record.released_ns, record.all_released_ns) = (release.first_ns, release.last_ns);
-            record.stopped_ns = now_ns;
-            let elapsed = Duration::from_nanos(now_ns.saturating_sub(release.last_ns));
-            let progress = Progress { manifest, slot, record: &record, samples, elapsed };
-            observing.on(|| stop_rule.watch(progress));
+        let (observer, slot, trial) = (&mut *self.context.observer, self.slot, self.trial);
+        let mut shown_ns = 0;
+        let mut report = |elapsed| {
+            let before = thread_cpu_ns();
+            observer.running(slot, elapsed, trial.at_most);
+            shown_ns += thread_cpu_ns().saturating_sub(before);
         };
-        let mut report = |elapsed| observing.on(|| observer.running(slot, elapsed, trial.at_most));
-        let window = measure(trial, barrier, first_io, load, watch, &mut report, &mut look);
-        record.shown_cpu_s = Some(observing.seconds());
+        let window = measure(trial, barrier, first_io, load, watch, &mut report);
+        record.shown_cpu_s = Some(shown_ns as f64 * 1e-9);
         let Outcome { cost, not_available: lacking, failure } = sampler.stop();
         record.not_available.extend(lacking);
         let window = window?;
@@ -260,16 +253,6 @@ impl Repeat<'_, '_> {
     }
 }
 
-/// The record of a repeat before its window, when all readings are still those at the start.
-fn draft(name: &str, starter: &Starter<'_>, at_start: &AtStart) -> RepeatRecord {
-    let knobs = at_start.knobs.clone();
-    RepeatRecord {
-        knobs: knobs::readings(starter.trial, knobs.clone(), knobs),
-        cpus: starter.cpus.clone(),
-        ..RepeatRecord::without_a_window(name, "")
-    }
-}
-
 /// Watches the values read at the start, and the placement of processes.
 fn watch<'r>(
     starter: &Starter<'r>,
@@ -286,25 +269,6 @@ fn watch<'r>(
         watch.add_evidence(EvidenceWatch::attach(starter));
     }
     watch
-}
-
-/// CPU time that progress output and the stop rule spent on this thread during a window.
-#[derive(Default)]
-struct Spent {
-    ns: Cell<u64>,
-}
-
-impl Spent {
-    fn on<T>(&self, work: impl FnOnce() -> T) -> T {
-        let before = thread_cpu_ns();
-        let result = work();
-        self.ns.set(self.ns.get() + thread_cpu_ns().saturating_sub(before));
-        result
-    }
-
-    fn seconds(&self) -> f64 {
-        self.ns.get() as f64 * 1e-9
-    }
 }
 
 fn record_of(

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use assay_record::run_folder::{Manifest, RunFolder};
-use assay_run::observer::{CurrentSetting, Observer, RunView};
+use assay_run::observer::{CurrentSetting, Observer};
 use assay_study::plan::{Plan, RepeatId};
 use assay_study::render;
 use assay_sys::exit::Findings;
@@ -36,8 +36,8 @@ impl Observer for Transcript {
         self.0.borrow_mut().extend(text.lines().map(str::to_owned));
     }
 
-    fn begin_run(&mut self, _: &str, _: &Plan) -> RunView {
-        RunView { progress: Box::new(self.clone()), looks: None }
+    fn begin_run(&mut self, _: &str, _: &Plan) -> Box<dyn assay_run::runner::Observer> {
+        Box::new(self.clone())
     }
 
     fn begin_search(

@@ -98,26 +98,18 @@ fn a_refused_setting_ends_the_run_with_its_reason_and_keeps_earlier_repeats() {
     assert_eq!(finished.manifest.restored, Some(true));
 }
 
-/// Takes away at the end of a repeat what the run has to restore.
-struct Breaks<'h>(&'h FakeHost);
-
-impl StopRule for Breaks<'_> {
-    fn begin(&mut self) {
-        let path = self.0.root().resolve(SWAPPINESS);
-        std::fs::remove_file(&path).unwrap();
-        std::fs::create_dir(&path).unwrap();
-    }
-}
-
 #[test]
 fn a_change_that_cannot_be_restored_is_reported_and_its_ledger_stays() {
     let host = FakeHost::with_processes();
     host.put(SWAPPINESS, "60\n");
-    let mut planned = short("a");
+    // The workload takes away what the run has to restore.
+    let path = host.root().resolve(SWAPPINESS);
+    let breaks = format!("rm {0} && mkdir {0}", path.display());
+    let mut planned = trial(vec![group("a", vec![script("a", &breaks)])]);
     planned.settings.push(setting("vm.swappiness", SWAPPINESS, "10"));
     let mut request = host.request(vec![planned]);
     request.plan.slots = slots(&[0, 0]);
-    let (finished, received) = finish(&host, &request, &mut Breaks(&host), None);
+    let (finished, received) = finish(&host, &request, &mut NeverStop, None);
     assert!(ended(&received).is_empty(), "no further repeat is measured on such a host");
     let [error] = &finished.not_restored[..] else { panic!("{:?}", finished.not_restored) };
     assert!(error.to_string().contains(SWAPPINESS), "{error}");

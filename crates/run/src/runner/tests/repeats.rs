@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use assay_record::run_folder::{RepeatRecord, StopRecord, read_events};
+use assay_record::run_folder::{RepeatRecord, read_events};
 use assay_study::Ends;
 use assay_study::plan::{AfterPlan, RepeatId, Trial};
 
 use super::fake_host::{FakeHost, Recorder, TOP, group, hierarchy, knob, script, setting, trial};
 use crate::runner::failure::Failure;
 use crate::runner::repeat;
-use crate::runner::stop_rule::{NeverStop, Progress, StopRule};
+use crate::runner::stop_rule::NeverStop;
 
 const SLOT: RepeatId = RepeatId { trial: 0, repeat: 0 };
 const SWAPPINESS: &str = "/sys/swappiness";
@@ -23,11 +23,12 @@ struct Ended {
     open: usize,
 }
 
-fn run_on(host: &FakeHost, trial: &Trial, rule: &mut dyn StopRule) -> Ended {
+fn run_on(host: &FakeHost, trial: &Trial) -> Ended {
     let request = host.request(vec![trial.clone()]);
     let mut observer = Recorder::default();
     let heard = observer.clone();
-    let mut context = host.context(&request, &mut observer, rule);
+    let mut rule = NeverStop;
+    let mut context = host.context(&request, &mut observer, &mut rule);
     let result = repeat::run(&mut context, SLOT, trial, &[]);
     let changes = context.ledger.changes();
     let open = changes.iter().filter(|change| change.restored != Some(Ok(()))).count();
@@ -52,7 +53,7 @@ fn workloads_are_started_released_together_and_recorded() {
     ];
     let mut planned = trial(groups);
     planned.settings.push(setting("vm.swappiness", SWAPPINESS, "10"));
-    let ended = run_on(&host, &planned, &mut NeverStop);
+    let ended = run_on(&host, &planned);
     ended.result.unwrap();
     assert_eq!(ended.phases, ["make groups", "start workloads", "run", "stop workloads"]);
     let kinds = ["phase", "phase", "start", "phase", "stop", "phase", "end"];
@@ -80,7 +81,7 @@ fn a_failed_workload_is_a_fault_of_a_repeat_that_keeps_its_data() {
     let host = FakeHost::with_processes();
     let bad = script("a.bad", "echo out of luck >&2; exit 4");
     let planned = trial(vec![group("a", vec![bad, script("a.good", "true")])]);
-    let ended = run_on(&host, &planned, &mut NeverStop);
+    let ended = run_on(&host, &planned);
     ended.result.unwrap();
     let record = &ended.records[0];
     let fault = record.fault.as_ref().unwrap();
@@ -100,7 +101,7 @@ fn after_a_failed_preparation_no_workload_starts_and_the_settings_are_put_back()
     workload.prepare.push(script("fill", "exit 9"));
     let mut planned = trial(vec![group("a", vec![workload])]);
     planned.settings.push(setting("vm.swappiness", SWAPPINESS, "10"));
-    let ended = run_on(&host, &planned, &mut NeverStop);
+    let ended = run_on(&host, &planned);
     ended.result.unwrap();
     assert_eq!(ended.phases, ["make groups", "prepare data"]);
     let record = &ended.records[0];
@@ -135,7 +136,7 @@ fn a_step_that_fails_ends_the_repeat_without_a_record_and_everything_is_put_back
         let host = FakeHost::with_processes();
         host.put(SWAPPINESS, "60\n");
         planned.settings.insert(0, setting("vm.swappiness", SWAPPINESS, "10"));
-        let ended = run_on(&host, &planned, &mut NeverStop);
+        let ended = run_on(&host, &planned);
         let error = ended.result.unwrap_err().to_string();
         assert!(error.contains(path), "{step}: {error}");
         assert!(ended.records.is_empty(), "{step}");
@@ -153,7 +154,7 @@ fn the_last_workload_of_a_chain_ends_the_repeat() {
     late.after = Some(AfterPlan::Time(Duration::from_secs(3000)));
     let workloads = vec![script("a.first", "touch ../first"), second, late];
     let planned = Trial { ends: Ends::First, ..trial(vec![group("a", workloads)]) };
-    let ended = run_on(&host, &planned, &mut NeverStop);
+    let ended = run_on(&host, &planned);
     ended.result.unwrap();
     let record = &ended.records[0];
     let failures: Vec<_> = record.workloads.iter().map(|w| w.failure.as_deref()).collect();
@@ -162,50 +163,13 @@ fn the_last_workload_of_a_chain_ends_the_repeat() {
     assert!(record.workloads[1].began_ns >= record.workloads[0].ended_ns);
 }
 
-/// Counts the looks at a repeat.
-#[derive(Default)]
-struct Looks {
-    begun: usize,
-    seen: usize,
-}
-
-impl StopRule for Looks {
-    fn begin(&mut self) {
-        self.begun += 1;
-    }
-
-    fn watch(&mut self, progress: Progress<'_>) {
-        self.seen += 1;
-        let record = progress.record;
-        assert!(progress.samples.is_dir() && record.stopped_ns >= record.all_released_ns);
-        assert!(progress.manifest.trials[0].repeats.is_empty(), "this one is not recorded yet");
-        if self.seen == 2 {
-            let run = progress.samples.ancestors().nth(2).unwrap();
-            std::fs::write(run.join("seen-twice"), "").unwrap();
-        }
-    }
-}
-
-/// Each repeat lasts as long as the others, and the trial is stopped instead.
-#[test]
-fn a_running_repeat_is_looked_at_and_not_stopped() {
-    let end = "while test ! -e ../../../seen-twice; do sleep 0.01; done";
-    let planned =
-        Trial { stop: StopRecord::Decided, ..trial(vec![group("a", vec![script("a.w", end)])]) };
-    let mut rule = Looks::default();
-    let ended = run_on(&FakeHost::with_processes(), &planned, &mut rule);
-    ended.result.unwrap();
-    assert!(rule.begun == 1 && rule.seen >= 2);
-    assert!(ended.records[0].workloads[0].ended_ns.is_some(), "it ran to its end");
-}
-
 /// The host has neither type information nor a controller `cpu`: the repeat goes on and says what it lacks.
 #[test]
 fn evidence_that_the_host_refuses_is_a_reason_and_leaves_no_file() {
     let host = FakeHost::with_processes();
     let mut planned = trial(vec![group("a", vec![script("a.w", "true")])]);
     planned.sampling.evidence = true;
-    let ended = run_on(&host, &planned, &mut NeverStop);
+    let ended = run_on(&host, &planned);
     ended.result.unwrap();
     let record = &ended.records[0];
     assert!(record.fault.is_none() && record.evidence.is_none() && record.stopped_ns > 0);
@@ -214,6 +178,6 @@ fn evidence_that_the_host_refuses_is_a_reason_and_leaves_no_file() {
     }
     planned.sampling.evidence = false;
     let host = FakeHost::with_processes();
-    let ended = run_on(&host, &planned, &mut NeverStop);
+    let ended = run_on(&host, &planned);
     assert!(ended.records[0].not_available.keys().all(|key| !key.starts_with("evidence")));
 }
