@@ -17,7 +17,7 @@ const OTHER: [(&str, usize); 11] = [
     ("docs/reference/causes.md", 2_050),
     ("docs/reference/diagnostics.md", 2_150),
     ("docs/reference/knobs.md", 3_100),
-    ("docs/reference/sources.md", 1_200),
+    ("docs/reference/sources.md", 1_100),
     ("docs/safety.md", 1_700),
     ("docs/study-file.md", 1_850),
 ];
