@@ -28,9 +28,7 @@ impl Destination {
     /// The file, or `-` for stdout.
     pub(crate) fn open(path: &Path) -> Result<Self, assay_sys::exit::Error> {
         match path.as_os_str() == "-" {
-            true => {
-                Self::stdout().map_err(|cause| assay_sys::exit::Error::host(write_error(&cause)))
-            }
+            true => Self::stdout().map_err(|cause| write_error(&cause)),
             false => {
                 assay_sys::files::output(path).map(Self::new).map_err(assay_sys::exit::Error::usage)
             }
@@ -38,10 +36,10 @@ impl Destination {
     }
 
     /// Writes a whole document, and moves a new file to its final name.
-    pub(crate) fn write_text(mut self, text: &str) -> Result<(), assay_report::export::Error> {
+    pub(crate) fn write_text(mut self, text: &str) -> Result<(), assay_sys::exit::Error> {
         self.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))?;
         self.flush().map_err(|cause| write_error(&cause))?;
-        Ok(self.finish()?)
+        self.finish().map_err(assay_report::export::cannot_write)
     }
 
     /// Writes to stdout.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use assay_cause::judge;
 use assay_record::run_folder::Run;
-use assay_report::export::{Error, Format, Outcome, RunSource};
+use assay_report::export::{Format, Outcome, RunSource, cannot_write};
+use assay_sys::exit::Error;
 
 /// A format for other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,13 +52,15 @@ pub(crate) fn export_tables(
     samples: bool,
 ) -> Result<Outcome, Error> {
     let folder = match (out, runs) {
-        (Some(out), _) => assay_sys::files::output_dir(out)?,
+        (Some(out), _) => assay_sys::files::output_dir(out).map_err(cannot_write)?,
         // Inside the open run folder, so that no link is followed.
-        (None, [only]) => only.open()?.dir().make_dir("export")?,
+        (None, [only]) => {
+            let run = only.open().map_err(Error::usage)?;
+            run.dir().make_dir("export").map_err(cannot_write)?
+        }
         (None, _) => {
-            return Err(Error::NotApplicable(
-                "several runs need a folder for their tables\n  hint: name it with --out"
-                    .to_owned(),
+            return Err(Error::usage(
+                "several runs need a folder for their tables\n  hint: name it with --out",
             ));
         }
     };
@@ -74,9 +77,8 @@ pub(crate) fn export_text(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let [source] = runs else {
-        return Err(Error::NotApplicable(
-            "this format holds a single run\n  hint: name one run, or use `--as parquet`"
-                .to_owned(),
+        return Err(Error::usage(
+            "this format holds a single run\n  hint: name one run, or use `--as parquet`",
         ));
     };
     let text = document(source, format)?;
@@ -85,15 +87,15 @@ pub(crate) fn export_text(
 
 /// A run as a document of a format that holds a single one.
 fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
-    let run = Run::from_folder(&source.open()?)?;
+    let run = source.open().and_then(|folder| Run::from_folder(&folder)).map_err(Error::usage)?;
     let path = source.path();
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(match format {
         ExportFormat::Junit => {
             let judgement = judge(&run.manifest, &run.samples);
             if judgement.promises_nothing() {
-                return Err(Error::NotApplicable(
-                    "this format holds verdicts, and this run promises nothing".to_owned(),
+                return Err(Error::usage(
+                    "this format holds verdicts, and this run promises nothing",
                 ));
             }
             assay_report::export::junit(&judgement, Some(&run.manifest))
@@ -106,13 +108,10 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
     })
 }
 
-/// The error of a failed write; a closed pipe is one of its own.
+/// The error of a failed write to the output.
 #[must_use]
 pub(crate) fn write_error(cause: &std::io::Error) -> Error {
-    match cause.kind() {
-        std::io::ErrorKind::BrokenPipe => Error::ReaderClosed,
-        _ => Error::Write("the output".to_owned(), cause.to_string()),
-    }
+    assay_report::export::write_error("the output", cause)
 }
 
 #[cfg(test)]

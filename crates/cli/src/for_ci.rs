@@ -58,7 +58,9 @@ impl ForCi {
         };
         let Some(out) = self.junit else { return code };
         match out.write_text(&assay_report::export::junit(judgement, Some(manifest))) {
-            Ok(()) | Err(assay_report::export::Error::ReaderClosed) => code,
+            Ok(()) => code,
+            // The reader had enough of it.
+            Err(error) if error.code == Code::Kept => code,
             Err(error) => {
                 output::error(&error);
                 code.worse(Code::Host)

@@ -42,7 +42,7 @@ mod table;
 mod tail;
 
 pub use budget::Budget;
-pub use error::Error;
+pub use error::{Error, with_remedy};
 pub use event::{Event, EventLog, parse_events, read_events};
 pub use evidence::parse_evidence;
 pub use folder::RunFolder;

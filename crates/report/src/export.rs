@@ -19,7 +19,7 @@ mod source;
 mod tables;
 
 pub use columns::{Shape, ShapeColumn, TABLES, page};
-pub use error::Error;
+pub use error::{cannot_write, write_error};
 pub use families::Families;
 pub use junit::junit;
 pub use openmetrics::openmetrics;

@@ -68,7 +68,7 @@ impl Budget {
 fn take(left: &mut u64, amount: u64, path: &Path, what: &str) -> Result<(), Error> {
     *left = left.checked_sub(amount).ok_or_else(|| {
         let why = format!("the files up to this one {what} than are read of a run");
-        Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT)
+        Error::refused("read", path, &why).with_hint(limit::HOW_TO_LIFT)
     })?;
     Ok(())
 }

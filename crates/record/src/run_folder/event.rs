@@ -46,9 +46,9 @@ impl EventLog {
     /// Appends one event with a single write, so that a killed run leaves only whole lines.
     pub fn append(&mut self, event: &Event) -> Result<(), Error> {
         let mut line = serde_json::to_string(event)
-            .map_err(|cause| Error::new("write", &self.path, &cause))?;
+            .map_err(|cause| Error::refused("write", &self.path, &cause))?;
         line.push('\n');
-        self.file.write_all(line.as_bytes()).map_err(|cause| Error::io("write", &self.path, &cause))
+        self.file.write_all(line.as_bytes()).map_err(|cause| Error::new("write", &self.path, cause))
     }
 }
 

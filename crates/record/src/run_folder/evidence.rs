@@ -21,8 +21,8 @@ impl RunFolder {
         self.dir().make_dir(FOLDER)?;
         let name = file(samples);
         let text = serde_json::to_string(evidence)
-            .map_err(|cause| Error::new("write", &self.file(&name), &cause))?;
-        Ok(self.dir().replace(&name, text.as_bytes())?)
+            .map_err(|cause| Error::refused("write", &self.file(&name), &cause))?;
+        self.dir().replace(&name, text.as_bytes())
     }
 
     /// Reads the evidence of a repeat that has some; the text is charged to the budget of the run. The reason is
@@ -43,7 +43,8 @@ impl RunFolder {
         let text = self.text(&name)?;
         let path = self.file(&name);
         budget.take_evidence(text.len(), &path)?;
-        let evidence = parse_evidence(&text).map_err(|cause| Error::new("read", &path, &cause))?;
+        let evidence =
+            parse_evidence(&text).map_err(|cause| Error::refused("read", &path, &cause))?;
         record.document = Some(Arc::new(evidence));
         Ok(())
     }

@@ -7,7 +7,7 @@ use assay_sys::files::{Caller, Dir, Trust, check};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::run_folder::error::Error;
+use crate::run_folder::error::{Error, with_remedy};
 use crate::run_folder::json::parse_json;
 use crate::run_folder::limit;
 use crate::run_folder::manifest::Manifest;
@@ -46,6 +46,10 @@ impl RunFolder {
     /// what root starts and writes there. Under sudo the folder belongs to root until the last copy of this
     /// value is dropped, then to the calling user.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
+        Self::made(path, trust).map_err(with_remedy)
+    }
+
+    fn made(path: &Path, trust: Trust) -> Result<Self, Error> {
         let checked = check(path, Caller::from_sudo(), trust)?;
         // Anything created in a folder owned by root stays owned by root: a folder that root's programs read
         // must not become one that the caller controls.
@@ -53,7 +57,7 @@ impl RunFolder {
         let dir = checked.make()?;
         let refuse_content = || match dir.is_empty()? {
             true => Ok(()),
-            false => Err(Error::new("create", path, &"the folder is not empty")
+            false => Err(Error::refused("create", path, "the folder is not empty")
                 .with_hint("choose a new folder with --out; a run never overwrites another")),
         };
         refuse_content()?;
@@ -74,7 +78,7 @@ impl RunFolder {
     pub fn open(path: &Path) -> Result<Self, Error> {
         // Checks use the descriptor opened here, so that the folder cannot be exchanged between check and
         // use.
-        Self::from_dir(Dir::open(path).map_err(|error| cannot_open(path, &error))?)
+        Self::from_dir(Dir::open(path).map_err(|error| cannot_open(path, error))?)
     }
 
     /// The run folder of an open directory.
@@ -121,7 +125,7 @@ impl RunFolder {
 
     /// Creates a folder in it, with its parents.
     pub fn make_dir(&self, name: &Path) -> Result<PathBuf, Error> {
-        self.held.dir.make_dir(name)?;
+        self.held.dir.make_dir(name).map_err(with_remedy)?;
         Ok(self.file(name))
     }
 
@@ -133,7 +137,7 @@ impl RunFolder {
     /// The text of a document. All reads go through the folder's descriptor and accept only regular files,
     /// never links or files that block, up to the size limit of a document.
     pub fn text(&self, name: impl AsRef<Path>) -> Result<String, Error> {
-        Ok(self.held.dir.text(name, limit::document())?)
+        self.held.dir.text(name, limit::document())
     }
 
     /// The samples folder of a repeat, by its name in the manifest; `None` if it does not exist.
@@ -142,7 +146,7 @@ impl RunFolder {
         schema::check_samples(name, &self.file(MANIFEST))?;
         match self.held.dir.dir(Path::new("samples").join(name)) {
             Err(error) if error.is_missing() => Ok(None),
-            dir => Ok(dir.map(Some)?),
+            dir => dir.map(Some),
         }
     }
 
@@ -160,7 +164,7 @@ impl RunFolder {
     pub fn write_json(&self, name: &str, document: &impl Serialize) -> Result<(), Error> {
         let path = self.file(name);
         let mut text = serde_json::to_string_pretty(document)
-            .map_err(|cause| Error::new("write", &path, &cause))?;
+            .map_err(|cause| Error::refused("write", &path, &cause))?;
         text.push('\n');
         self.write_text(name, &text)
     }
@@ -168,28 +172,28 @@ impl RunFolder {
     /// Reads a JSON document.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
         let text = self.text(name)?;
-        parse_json(&text).map_err(|cause| Error::new("read", &self.file(name), &cause))
+        parse_json(&text).map_err(|cause| Error::refused("read", &self.file(name), &cause))
     }
 
     /// Replaces a whole file atomically: readers and a restart after a crash see the old text or the new one,
     /// never a mixture.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
-        Ok(self.held.dir.replace(name, text.as_bytes())?)
+        self.held.dir.replace(name, text.as_bytes()).map_err(with_remedy)
     }
 }
 
 const NAME_A_RUN: &str = "name the folder of a run, such as runs/<time>-<study>";
 
-fn cannot_open(path: &Path, error: &assay_sys::files::Error) -> Error {
+fn cannot_open(path: &Path, error: Error) -> Error {
     let hint = match path.is_file() {
         true => "it is a file: name the folder of a run, which has it",
         false => NAME_A_RUN,
     };
-    Error::new("open", path, &error.cause).with_hint(hint)
+    Error::new("open", path, error.cause).with_hint(hint)
 }
 
 fn not_a_run_folder(path: &Path) -> Error {
-    Error::new("open", path, &"it holds no manifest.json").with_hint(NAME_A_RUN)
+    Error::refused("open", path, "it holds no manifest.json").with_hint(NAME_A_RUN)
 }
 
 #[cfg(test)]

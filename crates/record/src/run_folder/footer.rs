@@ -37,7 +37,7 @@ pub(crate) fn load(file: &File, same: &ParquetFile, path: &Path) -> Result<Parqu
         let reader = thread::Builder::new().stack_size(STACK);
         let reader = reader
             .spawn_scoped(scope, || guarded(path, load))
-            .map_err(|cause| Error::io("read", path, &cause))?;
+            .map_err(|cause| Error::new("read", path, cause))?;
         reader.join().unwrap_or_else(|_| Err(damaged(path, &"the Parquet library gave up on it")))
     })
 }
@@ -62,7 +62,7 @@ fn check(schema: &SchemaDescriptor, path: &Path) -> Result<(), Error> {
         }
         if found != expected {
             let why = format!("its column `{actual}` is {found}, expected {expected}");
-            return Err(Error::new("read", path, &why).with_hint(RETYPED));
+            return Err(Error::refused("read", path, &why).with_hint(RETYPED));
         }
     }
     let counters = columns.iter().skip(2).map(|column| column.name());
@@ -84,11 +84,11 @@ fn kind(column: &ColumnDescriptor) -> String {
 
 /// Refuses a file that is too long or has too many columns.
 fn check_columns(file: &File, path: &Path) -> Result<(), Error> {
-    let io_error = |cause: std::io::Error| Error::io("read", path, &cause);
+    let io_error = |cause: std::io::Error| Error::new("read", path, cause);
     let length = file.metadata().map_err(io_error)?.len();
     if length > limit::parquet() {
         let why = format!("it has {length} bytes; the limit is {}", limit::parquet());
-        return Err(Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT));
+        return Err(Error::refused("read", path, &why).with_hint(limit::HOW_TO_LIFT));
     }
     let truncated = || damaged(path, &"it does not end as a Parquet file does");
     let end = length.checked_sub(TAIL).ok_or_else(truncated)?;

@@ -28,7 +28,7 @@ pub(crate) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, Error>) -
         let reason = panic.downcast_ref::<String>().map(String::as_str);
         let reason =
             reason.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        Err(Error::new("read", path, &format!("the Parquet library gave up on it: {reason}"))
+        Err(Error::refused("read", path, format!("the Parquet library gave up on it: {reason}"))
             .with_hint("it was damaged by a copy or a disk, or on purpose; copy it again"))
     })
 }

@@ -71,7 +71,7 @@ fn check_compression(chunk: &ColumnChunkMetaData, path: &Path) -> Result<(), Err
     // Without its level, which a file does not tell.
     let codec = codec.split('(').next().unwrap_or_default();
     let why = format!("column `{name}` is compressed with {codec}");
-    Err(Error::new("read", path, &why).with_hint("write it uncompressed"))
+    Err(Error::refused("read", path, &why).with_hint("write it uncompressed"))
 }
 
 /// The pages of a column, checked.

@@ -76,7 +76,7 @@ pub(crate) struct Batches {
 impl Batches {
     /// Opens a file, to be read in tables of at most `rows`; one that does not hold samples is refused.
     pub(crate) fn open(file: &File, path: &Path, rows: usize) -> Result<Self, Error> {
-        let same = ParquetFile::new(file).map_err(|cause| Error::io("read", path, &cause))?;
+        let same = ParquetFile::new(file).map_err(|cause| Error::new("read", path, cause))?;
         let footer = footer::load(file, &same, path)?;
         let columns = footer.file_metadata().schema_descr().num_columns();
         pages::check(&same, &footer, path)?;

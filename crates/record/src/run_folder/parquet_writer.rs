@@ -123,7 +123,7 @@ impl ParquetWriter {
     ) -> Result<Self, Error> {
         let draft = dir.draft(name)?;
         let path = dir.path().join(name);
-        let failed = |cause| Error::new("write", &path, &cause);
+        let failed = |cause| Error::refused("write", &path, &cause);
         let about = about.into_iter().map(|(key, text)| KeyValue::new(key, text)).collect();
         let mut properties = WriterProperties::builder().set_key_value_metadata(Some(about));
         let (mut fields, mut buffers) = (Vec::new(), Vec::new());
@@ -164,7 +164,7 @@ impl ParquetWriter {
             }
             group.close()
         };
-        write().map_err(|cause| Error::new("write", &self.path, &cause))?;
+        write().map_err(|cause| Error::refused("write", &self.path, &cause))?;
         (self.rows, self.bytes) = (0, 0);
         Ok(())
     }
@@ -175,8 +175,8 @@ impl ParquetWriter {
             self.end_group()?;
         }
         let draft = self.writer.into_inner();
-        let draft = draft.map_err(|cause| Error::new("write", &self.path, &cause))?;
-        Ok(draft.commit()?)
+        let draft = draft.map_err(|cause| Error::refused("write", &self.path, &cause))?;
+        draft.commit()
     }
 }
 

@@ -30,7 +30,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Manifest, Error> {
         check_samples(&repeat.samples, path)?;
         if !samples_folders.insert(&repeat.samples) {
             let cause = format!("two repeats name the same samples folder `{}`", repeat.samples);
-            return Err(Error::new("read", path, &cause).with_hint(MADE_TO_HARM));
+            return Err(Error::refused("read", path, &cause).with_hint(MADE_TO_HARM));
         }
     }
     Ok(manifest)
@@ -44,7 +44,7 @@ pub(crate) fn check_samples(name: &str, path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let cause = format!("its samples folder is `{name}`, which leads out of the run folder");
-    Err(Error::new("read", path, &cause).with_hint(MADE_TO_HARM))
+    Err(Error::refused("read", path, &cause).with_hint(MADE_TO_HARM))
 }
 
 const MADE_TO_HARM: &str = "the manifest was damaged, or crafted to do harm";
@@ -53,23 +53,23 @@ const MADE_TO_HARM: &str = "the manifest was damaged, or crafted to do harm";
 fn check(origin: &Origin, path: &Path) -> Result<(), Error> {
     let by = origin.assay.as_ref().map_or_else(String::new, |by| format!(", by assay {by}"));
     let Some(schema) = origin.schema else {
-        return Err(Error::new(
+        return Err(Error::refused(
             "read",
             path,
-            &"it has no field `schema`, which every manifest has",
+            "it has no field `schema`, which every manifest has",
         )
         .with_hint("name the folder of a run, such as runs/<time>-<study>"));
     };
     let read = if OLDEST == SCHEMA { format!("{SCHEMA}") } else { format!("{OLDEST} to {SCHEMA}") };
     if schema > SCHEMA {
         let cause = format!("it is of schema {schema}{by}, newer than this version reads ({read})");
-        return Err(Error::new("read", path, &cause)
+        return Err(Error::refused("read", path, &cause)
             .with_hint("use the version that recorded the run, or a later one"));
     }
     if schema < OLDEST {
         let cause = format!("it is of schema {schema}{by}, older than this version reads ({read})");
         return Err(
-            Error::new("read", path, &cause).with_hint("use the version that recorded the run")
+            Error::refused("read", path, &cause).with_hint("use the version that recorded the run")
         );
     }
     Ok(())
@@ -80,10 +80,10 @@ fn check(origin: &Origin, path: &Path) -> Result<(), Error> {
 fn damaged(path: &Path, cause: &serde_json::Error) -> Error {
     if cause.is_eof() {
         let cause = format!("it ends in the middle, at line {}", cause.line());
-        return Error::new("read", path, &cause)
+        return Error::refused("read", path, &cause)
             .with_hint("a copy or a disk lost the rest of it; copy the run folder again");
     }
-    Error::new("read", path, cause)
+    Error::refused("read", path, cause)
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl SampleStream {
         if let Err(cause) = self.file.write_all(&self.text) {
             // A full disk takes a part of the batch, whose last number may be cut.
             let _ = self.file.set_len(self.length);
-            return Err(Error::io("write", &self.path, &cause));
+            return Err(Error::new("write", &self.path, cause));
         }
         self.length += self.text.len() as u64;
         Ok(())

@@ -48,7 +48,7 @@ impl Tail {
             let mut length = 0;
             while length < PIECE {
                 let read = self.file.read_at(&mut piece[length..], self.at + length as u64);
-                match read.map_err(|cause| Error::io("read", &self.path, &cause))? {
+                match read.map_err(|cause| Error::new("read", &self.path, cause))? {
                     0 => break,
                     bytes => length += bytes,
                 }
@@ -112,7 +112,7 @@ impl Tail {
 
     fn damaged(&self, why: &str) -> Error {
         let cause = format!("line {} is damaged: {why}", self.lines + 1);
-        Error::new("read", &self.path, &cause)
+        Error::refused("read", &self.path, &cause)
             .with_hint("copy the file again, or remove this line and those behind it")
     }
 }

@@ -102,7 +102,7 @@ impl Sampler {
             let _ = last_word.send(work.finish());
         });
         let thread = thread
-            .map_err(|cause| Error::io("start a thread that samples into", folder, &cause))?;
+            .map_err(|cause| Error::new("start a thread that samples into", folder, cause))?;
         let sampler = Self { stop, thread, outcome, doing, folder: folder.to_owned() };
         match sampler.doing.wait(&first_round_done) {
             // stop() reports why it ended early.
@@ -135,16 +135,10 @@ impl Sampler {
     }
 
     fn hangs(&self, step: Step) -> Error {
-        Error {
-            operation: "sample into",
-            path: self.folder.clone(),
-            cause: format!("{step} hangs: no progress within {:?}", step.limit()),
-            hint: Some(
-                "/proc/PID/task/*/wchan of this process shows what it waits for; samples taken before \
-                 are kept"
-                    .to_owned(),
-            ),
-        }
+        let why = format!("{step} hangs: no progress within {:?}", step.limit());
+        Error::refused("sample into", &self.folder, why).with_hint(
+            "/proc/PID/task/*/wchan of this process shows what it waits for; samples taken before are kept",
+        )
     }
 }
 

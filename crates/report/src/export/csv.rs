@@ -3,11 +3,12 @@
 use std::io::{BufWriter, Write};
 
 use assay_sys::escape::csv;
+use assay_sys::exit::Error;
 use assay_sys::files::{Dir, Draft};
 
 use crate::export::cell::{Cell, Sink};
 use crate::export::columns::Shape;
-use crate::export::error::Error;
+use crate::export::error::{cannot_write, write_error};
 
 /// A CSV file, moved to its final path when complete.
 pub(crate) struct Csv {
@@ -17,7 +18,8 @@ pub(crate) struct Csv {
 
 impl Csv {
     pub(crate) fn create(folder: &Dir, shape: &Shape) -> Result<Self, Error> {
-        let file = BufWriter::new(folder.draft(format!("{}.csv", shape.name))?);
+        let file =
+            BufWriter::new(folder.draft(format!("{}.csv", shape.name)).map_err(cannot_write)?);
         let mut sink = Self { file, line: String::new() };
         let names: Vec<Cell<'_>> =
             shape.columns.iter().map(|column| Cell::Text(column.name)).collect();
@@ -45,13 +47,14 @@ impl Sink for Csv {
         }
         self.line.push('\n');
         let written = self.file.write_all(self.line.as_bytes());
-        written.map_err(|cause| Error::write(self.file.get_ref().path(), &cause))
+        written.map_err(|cause| write_error(self.file.get_ref().path().display(), &cause))
     }
 
     fn finish(self: Box<Self>) -> Result<(), Error> {
         let path = self.file.get_ref().path().to_owned();
         let flushed = self.file.into_inner();
-        Ok(flushed.map_err(|cause| Error::write(&path, cause.error()))?.commit()?)
+        let file = flushed.map_err(|cause| write_error(path.display(), cause.error()))?;
+        file.commit().map_err(cannot_write)
     }
 }
 

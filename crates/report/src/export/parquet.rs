@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use assay_record::run_folder::ParquetWriter;
+use assay_sys::exit::Error;
 use assay_sys::files::Dir;
 
 use crate::export::cell::{Cell, Sink};
 use crate::export::columns::Shape;
-use crate::export::error::Error;
+use crate::export::error::cannot_write;
 
 /// A Parquet file, moved to its final path when complete.
 pub(crate) struct Parquet(ParquetWriter);
@@ -23,16 +24,16 @@ impl Parquet {
         let columns = shape.columns.iter().map(|column| (column.name, column.kind));
         let name = format!("{}.parquet", shape.name);
         let writer = ParquetWriter::create(folder, Path::new(&name), columns, about.collect());
-        Ok(Self(writer?))
+        writer.map(Self).map_err(cannot_write)
     }
 }
 
 impl Sink for Parquet {
     fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), Error> {
-        Ok(self.0.row(cells.iter().copied())?)
+        self.0.row(cells.iter().copied()).map_err(cannot_write)
     }
 
     fn finish(self: Box<Self>) -> Result<(), Error> {
-        Ok(self.0.finish()?)
+        self.0.finish().map_err(cannot_write)
     }
 }

@@ -2,10 +2,10 @@
 
 use assay_judge::verdict::{Judgement, PromiseJudgement, TrialJudgement};
 use assay_record::run_folder::{Manifest, WorkloadResult};
+use assay_sys::exit::Error;
 use serde_json::Value;
 
 use crate::export::cell::{Cell, Sink};
-use crate::export::error::Error;
 
 /// A run with its name.
 pub(crate) struct NamedRun<'r> {

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use assay_record::run_folder::{Budget, Manifest, RunFolder, SampleFile, Table, sample_files};
+use assay_sys::exit::Error;
 use assay_sys::files::Dir;
 
 use crate::export::cell::{Cell, Sink};
-use crate::export::error::Error;
 
 /// Writes all samples of a run folder. What cannot be read is added to `left_out`, with the reason; of a
 /// file that is damaged further on, the rows before the damage are written.
@@ -52,7 +52,7 @@ pub(crate) fn samples(
 fn files(
     folder: &RunFolder,
     repeat: &str,
-) -> Result<Option<(Dir, Vec<SampleFile>)>, assay_record::run_folder::Error> {
+) -> Result<Option<(Dir, Vec<SampleFile>)>, assay_sys::files::Error> {
     let Some(samples) = folder.samples(repeat)? else { return Ok(None) };
     let files = sample_files(&samples)?;
     Ok(Some((samples, files)))

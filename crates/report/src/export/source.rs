@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use assay_record::run_folder::{RunFolder, runs};
-use assay_sys::files::Dir;
-
-use crate::export::error::Error;
+use assay_sys::files::{Dir, Error};
 
 /// A run to export. Folders that the user names are opened once; the runs in them are opened there, one
 /// after the other, even if a folder has been renamed or replaced meanwhile.
@@ -56,7 +54,7 @@ impl RunSource {
     }
 
     /// Opens it.
-    pub fn open(&self) -> Result<RunFolder, assay_record::run_folder::Error> {
+    pub fn open(&self) -> Result<RunFolder, Error> {
         match &self.0 {
             Place::Named(run) => Ok(run.clone()),
             Place::In(folder, name) => RunFolder::from_dir(folder.dir(name)?),

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use assay_judge::verdict::Judgement;
 use assay_record::run_folder::{Manifest, RunFolder};
+use assay_sys::exit::Error;
 use assay_sys::files::Dir;
 
 use crate::export::cell::Sink;
 use crate::export::columns::{PROMISES, RUNS, SAMPLES, Shape, TRIALS, WORKLOADS};
 use crate::export::csv::Csv;
-use crate::export::error::Error;
 use crate::export::parquet::Parquet;
 use crate::export::rows::{self, NamedRun};
 use crate::export::samples::samples;
@@ -105,7 +105,7 @@ fn write(mut tables: Tables, runs: &[RunSource], judge: Judge) -> Result<Outcome
 fn open(
     source: &RunSource,
     judge: Judge,
-) -> Result<(RunFolder, Manifest, Option<Judgement>), Error> {
+) -> Result<(RunFolder, Manifest, Option<Judgement>), assay_sys::files::Error> {
     let folder = source.open()?;
     let manifest = folder.read_manifest()?;
     if manifest.recording.is_some() {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use assay_record::run_folder::with_remedy;
+
 /// The cause of a failed run.
 #[derive(Debug)]
 pub enum Failure {
@@ -28,15 +30,9 @@ impl From<assay_sys::kernel::Error> for Failure {
     }
 }
 
-impl From<assay_record::run_folder::Error> for Failure {
-    fn from(error: assay_record::run_folder::Error) -> Self {
-        Self::Record(error)
-    }
-}
-
 impl From<assay_sys::files::Error> for Failure {
     /// Files that a run creates by name are in the run folder.
     fn from(error: assay_sys::files::Error) -> Self {
-        Self::Record(error.into())
+        Self::Record(with_remedy(error))
     }
 }

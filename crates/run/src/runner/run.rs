@@ -154,7 +154,7 @@ impl Context<'_> {
         Ok(Finished {
             manifest: self.manifest,
             interrupted,
-            failure: failure.or(written.err().map(Failure::Record)),
+            failure: failure.or(written.err().map(Failure::from)),
             not_restored,
         })
     }

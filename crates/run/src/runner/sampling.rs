@@ -108,7 +108,7 @@ pub fn sample(
     put(&mut manifest, repeat((began_ns, stopped_ns), cost, not_available));
     let kept = to_parquet(&samples);
     folder.write_manifest(&manifest)?;
-    let failure = failure.or(kept.err()).map(Failure::Record);
+    let failure = failure.or(kept.err()).map(Failure::from);
     Ok(FinishedRecording { manifest, exit_code: ended.exit_code, interrupted, failure })
 }
 

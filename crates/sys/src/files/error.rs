@@ -20,15 +20,19 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(operation: &'static str, path: &Path, cause: impl Into<io::Error>) -> Self {
+    /// A failed system call.
+    pub fn new(operation: &'static str, path: &Path, cause: impl Into<io::Error>) -> Self {
         Self { operation, path: path.to_owned(), cause: cause.into(), hint: None }
     }
 
-    pub(crate) fn refused(operation: &'static str, path: &Path, why: impl Into<String>) -> Self {
-        Self::new(operation, path, io::Error::other(why.into()))
+    /// What the content of a file, or a rule of this program, forbids.
+    pub fn refused(operation: &'static str, path: &Path, why: impl fmt::Display) -> Self {
+        Self::new(operation, path, io::Error::other(why.to_string()))
     }
 
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    /// The same with this hint.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }

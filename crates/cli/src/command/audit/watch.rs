@@ -55,7 +55,7 @@ enum Line<'a> {
 pub(super) fn run(arguments: &WatchArguments) -> Result<Code, Error> {
     let (root, as_json) = (super::root_at(&arguments.root)?, arguments.format.is_json());
     signal::note_interruptions();
-    let mut out = Destination::stdout().map_err(|cause| Error::host(write_error(&cause)))?;
+    let mut out = Destination::stdout().map_err(|cause| write_error(&cause))?;
     let mut put =
         |line: String| output::reached(out.write_all(line.as_bytes()).and_then(|()| out.flush()));
     let mut tell = |change: &WatchedChange| put(shown(&Line::Change(change), as_json));

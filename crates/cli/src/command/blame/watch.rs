@@ -33,7 +33,7 @@ pub(super) fn run(
     as_json: bool,
 ) -> Result<Code, Error> {
     signal::note_interruptions();
-    let mut out = Destination::stdout().map_err(|cause| Error::host(write_error(&cause)))?;
+    let mut out = Destination::stdout().map_err(|cause| write_error(&cause))?;
     let mut watch = NodeWatch::start(root)?;
     let begun = Instant::now();
     let is_over = || {

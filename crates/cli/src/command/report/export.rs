@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use assay_report::export::{Error as ExportError, Outcome, RunSource};
+use assay_report::export::{Outcome, RunSource, cannot_write};
 use assay_sys::exit::{Code, Error};
 use serde::Serialize;
 
@@ -37,12 +37,12 @@ pub(super) fn run(arguments: &ReportArguments, format: ExportFormat) -> Result<C
     conclude(&write(arguments, format)?, arguments.format.is_json())
 }
 
-fn write(arguments: &ReportArguments, format: ExportFormat) -> Result<Outcome, ExportError> {
+fn write(arguments: &ReportArguments, format: ExportFormat) -> Result<Outcome, Error> {
     if arguments.format.is_json() && format.of_tables().is_none() && arguments.out.is_none() {
         let why = "both would go to stdout\n  hint: name a file with `--out FILE`";
-        return Err(ExportError::NotApplicable(why.to_owned()));
+        return Err(Error::usage(why));
     }
-    let runs = RunSource::find(&arguments.runs)?;
+    let runs = RunSource::find(&arguments.runs).map_err(Error::usage)?;
     let (out, samples) = (arguments.out.as_deref(), !arguments.no_samples);
     if let Some(format) = format.of_tables() {
         return export_tables(&runs, format, out, samples);
@@ -50,7 +50,8 @@ fn write(arguments: &ReportArguments, format: ExportFormat) -> Result<Outcome, E
     let mut out = open(out)?;
     export_text(&runs, format, &mut out)?;
     out.flush().map_err(|cause| write_error(&cause))?;
-    out.into_inner().map_err(|cause| write_error(cause.error()))?.finish()?;
+    let out = out.into_inner().map_err(|cause| write_error(cause.error()))?;
+    out.finish().map_err(cannot_write)?;
     Ok(Outcome::default())
 }
 
@@ -76,9 +77,9 @@ fn show(outcome: &Outcome) {
 }
 
 /// Opens the named file or stream, or stdout if none is named.
-fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, ExportError> {
+fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
     Ok(BufWriter::new(match out.filter(|path| path.as_os_str() != "-") {
         None => Destination::stdout().map_err(|cause| write_error(&cause))?,
-        Some(path) => Destination::new(assay_sys::files::output(path)?),
+        Some(path) => Destination::new(assay_sys::files::output(path).map_err(cannot_write)?),
     }))
 }
