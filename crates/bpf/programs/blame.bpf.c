@@ -61,8 +61,6 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 	rq = next->se.cfs_rq->rq;
 	now = rq->clock;
 	steal = stolen(rq);
-	if (!memory.began)
-		memory.began = now;
 	from = place_of(s, prev);
 	to = place_of(s, next);
 	if (c->pid != prev->pid)

@@ -182,6 +182,8 @@ static __noinline void charge_slots(struct settings *s, struct cpu *c, __u32 cpu
 static __noinline void begin_charging(struct cpu *c, __u64 now, __u64 steal_total)
 {
 	c->first = now;
+	if (!memory.began)
+		memory.began = now;
 	c->interrupts_taken = c->interrupts;
 	c->steal_taken = steal_total;
 	/* What runs is known from the first switch on. */
