@@ -44,6 +44,18 @@ INLINE void heal(struct settings *s, struct cpu *c, __u32 cpu, struct task_struc
 	c->hidden_switches++;
 }
 
+/* A thread that has left its group and was not seen since ends. */
+static __noinline int end_elsewhere(struct settings *s, struct task_struct *p, __u32 cpu)
+{
+	struct thread *t = find(p);
+
+	if (!t || t->kind == KINDS)
+		return 0;
+	count_moved(s, t, cpu);
+	t->kind = KINDS;
+	return 0;
+}
+
 /* Programs have the names of their tracepoints, by which the loader attaches them. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
@@ -78,6 +90,8 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 	end(s, next, to, c, cpu, now);
 	if (SLOT(from))
 		depart(s, prev, from, c, cpu, last, now);
+	else if (prev->__state & DEAD)
+		end_elsewhere(s, prev, cpu);
 	if (!next->pid)
 		enter_idle(c, cpu, now);
 	c->running = CLASS(to);
@@ -241,7 +255,6 @@ int task(struct bpf_iter__task *walk)
 	struct task_struct *p = walk->task;
 	__u32 zero = 0, place, at;
 	struct settings *s = bpf_map_lookup_elem(&settings, &zero);
-	struct slot *slot;
 	struct thread *t;
 
 	if (!p || !s || p->__state & DEAD)
@@ -254,10 +267,12 @@ int task(struct bpf_iter__task *walk)
 	if (!memory.began) {
 		if (SLOT(place))
 			note(s, p, t, BOUNDED(SLOT(place) - 1, SLOTS));
-	} else if (t->pid == p->pid && t->kind != KINDS && SLOT(place) != t->slot + 1) {
-		slot = slot_of(s, bpf_get_smp_processor_id(), t->slot);
-		if (slot)
-			slot->moved++;
+	} else if (t->pid == p->pid && t->kind != KINDS) {
+		if (SLOT(place) != t->slot + 1)
+			count_moved(s, t, bpf_get_smp_processor_id());
+		/* Between the two looks and the events it began something else. */
+		if (t->blocked == BEFORE && t->kind != what_it_does(s, p))
+			t->kind = BLOCKED_UNSEEN;
 	}
 	return 0;
 }

@@ -61,9 +61,12 @@ INLINE void unblock(struct thread *t, struct slot *slot, struct task_struct *p, 
 {
 	__u64 since = greater(t->blocked, memory.began);
 
-	/* What the kernel counted before the first event is not ours. */
-	if (t->blocked == BEFORE)
+	/* What the kernel counted before the first event is not ours. One that was not blocked then was so soon after. */
+	if (t->blocked == BEFORE) {
 		t->run_delay = p->sched_info.run_delay;
+		if (t->kind > BLOCKED_UNSEEN)
+			t->kind = BLOCKED_UNSEEN;
+	}
 	if (t->blocked && (__s64)(now - since) > 0)
 		slot->blocked[BOUNDED(t->kind, KINDS)] += now - since;
 	t->blocked = 0;
@@ -119,7 +122,16 @@ INLINE void block(struct settings *s, struct task_struct *p, struct thread *t, s
 	t->blocked = now;
 }
 
-/* Before the first event: what a thread does. */
+INLINE __u32 what_it_does(struct settings *s, struct task_struct *p)
+{
+	__u32 state = p->__state;
+
+	if (state)
+		return kind_of(s, p, state);
+	return p->sched_info.last_queued ? BLOCKED_UNSERVED : BLOCKED_RAN;
+}
+
+/* Before the first event. */
 INLINE void note(struct settings *s, struct task_struct *p, struct thread *t, __u32 index)
 {
 	if (t->pid)
@@ -127,8 +139,14 @@ INLINE void note(struct settings *s, struct task_struct *p, struct thread *t, __
 	t->pid = p->pid;
 	t->slot = index;
 	t->blocked = BEFORE;
-	if (p->__state)
-		t->kind = kind_of(s, p, p->__state);
-	else
-		t->kind = p->sched_info.last_queued ? BLOCKED_UNSERVED : BLOCKED_RAN;
+	t->kind = what_it_does(s, p);
+}
+
+/* A thread that is still followed has gone to another group, where it was not seen. */
+INLINE void count_moved(struct settings *s, struct thread *t, __u32 cpu)
+{
+	struct slot *slot = slot_of(s, cpu, t->slot);
+
+	if (slot)
+		slot->moved++;
 }

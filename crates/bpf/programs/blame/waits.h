@@ -166,9 +166,11 @@ INLINE void charge_unseen(struct settings *s, struct task_struct *p, __u32 index
 		count_preempted(p, slot, now);
 		return;
 	}
+	t = find_or_make(s, p, slot, index, since, 0);
+	if (t && (__s64)(now - since) <= 0)
+		unblock(t, slot, p, since);
 	if ((__s64)(now - since) <= 0)
 		return;
-	t = find_or_make(s, p, slot, index, since, 0);
 	if (!t) {
 		slot->counters[DROPPED_WAITS]++;
 		slot->counters[DROPPED_NS] += now - since;
@@ -252,6 +254,13 @@ INLINE void depart(struct settings *s, struct task_struct *p, __u32 place, struc
 	t->run_delay = run_delay;
 	if (t->waits)
 		leave(s, t, c, cpu, now);
+	before = t->slot == index ? 0 : slot_of(s, cpu, t->slot);
+	if (before) {
+		before->deaths++;
+		before->died += arrived;
+		slot->births++;
+		slot->born += arrived;
+	}
 	t->slot = index;
 	/* As sched_info_depart asks, which begins a wait for the kernel. */
 	if (p->__state)
