@@ -9,7 +9,7 @@ use assay_sys::kernel::{Error, Root};
 use super::Ledger;
 use super::change::Change;
 use super::crash_point::crash_point;
-use super::layer::{Layer, NEW_ARRAY};
+use super::layer::{Layer, NEVER_REMOVED, NEW_ARRAY};
 use super::while_busy::while_busy;
 use crate::command;
 use crate::poll_until::{wait_for_end, wait_until};
@@ -17,9 +17,8 @@ use crate::poll_until::{wait_for_end, wait_until};
 const BLOCK: &str = "/sys/block";
 /// The kernel refuses names of arrays that begin otherwise.
 pub(super) const ARRAY_PREFIX: &str = "md_";
-/// As long as this is set, an array that was made by [`NEW_ARRAY`] stays when it is cleared (`md_clean`, drivers/md/md.c; seen with
-/// 7.2.13 and 7.3.4; 6.12 has no such setting).
-const NEVER_REMOVED: &str = "/sys/module/md_mod/parameters/legacy_async_del_gendisk";
+/// An array that is gone is released some time later, when the kernel looks at [`NEVER_REMOVED`] again (`md_kobj_release`).
+const RELEASE: Duration = Duration::from_millis(300);
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Ledger {
@@ -121,6 +120,9 @@ pub(super) fn remove(root: &Root, layer: Layer, name: &str, below: &str) -> Resu
         Layer::Md => while_busy(|| root.write(made.join("md/array_state"), "clear"))?,
     }
     let gone = wait_for_end(TIMEOUT, || matches!(find(root, layer, name), Ok(None)));
+    if layer == Layer::Md && root.exists(NEVER_REMOVED) {
+        std::thread::sleep(RELEASE);
+    }
     match gone {
         true => Ok(()),
         false => {

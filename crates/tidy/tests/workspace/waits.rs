@@ -27,7 +27,7 @@ const WAITS: [&str; 11] = [
 ];
 
 /// Files with such calls: how many, and what ends them.
-const BOUNDS: [(&str, usize, &str); 51] = [
+const BOUNDS: [(&str, usize, &str); 52] = [
     ("audit/src/collect/watch.rs", 1, "some milliseconds between two looks"),
     ("audit/src/collect/writes.rs", 1, "the caller's limit, below a second"),
     ("blame/src/collect/prove.rs", 1, "the end of a turn, looked for 20 times a second; a signal"),
@@ -52,6 +52,7 @@ const BOUNDS: [(&str, usize, &str); 51] = [
     ("conform/src/running.rs", 2, "the probe's lifetime, looked at every second"),
     ("host/src/ledger/hanging_step.rs", 2, "15 s in which the step's thread was not scheduled"),
     ("host/src/ledger/inside.rs", 1, "the thread that restores the host, which ends the process"),
+    ("host/src/ledger/stacked_disk.rs", 1, "a constant, once"),
     ("host/src/ledger/stand_in.rs", 2, "a quarter of a second, again and again; 2 s"),
     ("host/src/ledger/step_threads.rs", 1, "1 s"),
     ("host/src/poll_until.rs", 1, "the caller's limit, 1 s once something hangs; a second Ctrl-C"),
