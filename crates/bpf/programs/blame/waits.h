@@ -166,11 +166,9 @@ INLINE void charge_unseen(struct settings *s, struct task_struct *p, __u32 index
 		count_preempted(p, slot, now);
 		return;
 	}
-	t = find_or_make(s, p, slot, index, since, 0);
-	if (t && (__s64)(now - since) <= 0)
-		unblock(t, slot, p, since);
 	if ((__s64)(now - since) <= 0)
 		return;
+	t = find_or_make(s, p, slot, index, since, 0);
 	if (!t) {
 		slot->counters[DROPPED_WAITS]++;
 		slot->counters[DROPPED_NS] += now - since;
@@ -179,7 +177,8 @@ INLINE void charge_unseen(struct settings *s, struct task_struct *p, __u32 index
 	unblock(t, slot, p, since);
 	/* What was waited before the first event is not ours, but the kernel will count it now. */
 	t->run_delay += since - queued;
-	slot->charged[UNSEEN] += now - since;
+	/* Before its first switch a CPU has run one thread all the time. */
+	slot->charged[BOUNDED(c->switches ? UNSEEN : c->running, CLASSES)] += now - since;
 	slot->counters[UNSEEN_WAITS]++;
 	c->ended = (struct ended){ .length = now - since };
 	count_ended(c, index, slot, p);

@@ -87,6 +87,10 @@ pub fn exec_watched(
     let mut ledger = Ledger::begin(&request.state_dir, &request.run_id)?;
     let job = Job { request, facts, root: &root, prepared: &prepared, program: &program };
     let result = job.run(&mut ledger, notify, watcher);
+    if result.is_err() {
+        // Its descriptors may be those that restoring needs.
+        watcher.end();
+    }
     let mut not_restored = ledger.restore(&root);
     not_restored.extend(ledger.finish().err());
     match result {
