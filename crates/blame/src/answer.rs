@@ -12,8 +12,9 @@ use crate::waits::Waits;
 /// The version of the document.
 pub const SCHEMA: u32 = 1;
 
-/// Differences below this, which clocks of two CPUs have, void nothing.
-const NEGLIGIBLE_NS: u64 = 10_000;
+/// Differences below this void nothing: clocks of two CPUs differ by microseconds, and of a wait at the very beginning the kernel
+/// sometimes counts less (up to 0.5 ms seen on 6.1).
+const NEGLIGIBLE_NS: u64 = 1_000_000;
 
 /// Positions in `enum counter` of `programs/blame/memory.h`.
 const SWITCHES: usize = 0;
@@ -250,7 +251,7 @@ fn objection(completed: u64, run_delay: u64, events: &Events) -> Option<String> 
             run_delay as f64 / 1e9
         ));
     }
-    (events.dropped_ns as f64 > allowed).then(|| {
+    (events.dropped_ns as f64 > run_delay as f64 * TOLERANCE).then(|| {
         format!(
             "{} waits of {:.6} s were dropped",
             events.dropped_waits,
@@ -380,10 +381,10 @@ mod tests {
     #[test]
     fn a_sum_that_misses_the_kernel_s_counter_by_more_than_a_percent_is_void() {
         for (run_delay, verdict) in
-            [(1_009_000, Verdict::Valid), (1_030_000, Verdict::Void), (970_000, Verdict::Void)]
+            [(1_009, Verdict::Valid), (1_030, Verdict::Void), (970, Verdict::Void)]
         {
-            let answer =
-                Answer::new("/mine", 1.0, &counted(&[(OWN, 1_000_000)], run_delay), &names());
+            let counted = counted(&[(OWN, 1_000_000_000)], run_delay * 1_000_000);
+            let answer = Answer::new("/mine", 1.0, &counted, &names());
             assert_eq!(answer.verdict, verdict, "{run_delay}");
             assert_eq!(answer.reason.is_some(), verdict == Verdict::Void);
         }
