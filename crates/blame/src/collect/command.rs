@@ -104,10 +104,6 @@ impl<'c> CommandWatcher<'c> {
         Ok(watch)
     }
 
-    fn target(&self) -> Watched {
-        Watched::Group(self.group.clone())
-    }
-
     fn read(&self, watch: WaitWatch) -> Result<Answer, KernelError> {
         one_answer(self.place.root, self.place.hierarchy, watch)
     }
@@ -120,7 +116,8 @@ impl<'c> CommandWatcher<'c> {
         };
         match self.attach() {
             Ok(watch) => {
-                let stalls = memory::start(self.place.root, self.place.facts, &self.target()).ok();
+                let target = Watched::Group(self.group.clone());
+                let stalls = memory::start(self.place.root, self.place.facts, &target).ok();
                 let watch = (watch, stalls);
                 let experiment = Experiment::new(self.place.root, watch, lever, prove.shape());
                 self.stage = Stage::Proving(Box::new(experiment));
