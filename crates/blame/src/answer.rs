@@ -12,9 +12,8 @@ use crate::waits::Waits;
 /// The version of the document.
 pub const SCHEMA: u32 = 1;
 
-/// Differences below this void nothing: clocks of two CPUs differ by microseconds, and of a wait at the very beginning the kernel
-/// sometimes counts less (up to 0.5 ms seen on 6.1).
-const NEGLIGIBLE_NS: u64 = 1_000_000;
+/// Differences below this void nothing: clocks of two CPUs differ by microseconds.
+const NEGLIGIBLE_NS: u64 = 10_000;
 
 /// Positions in `enum counter` of `programs/blame/memory.h`.
 const SWITCHES: usize = 0;

@@ -10,7 +10,7 @@ use crate::counted::{Counted, CountedCpu, Memory, TOLERANCE, Target, words};
 const NEGLIGIBLE_NS: u64 = 20_000_000;
 
 /// Words of `struct thread` of `programs/blame/memory.h`.
-const THREAD_WORDS: usize = 10;
+const THREAD_WORDS: usize = 11;
 
 /// What was waited for, as `enum blocked` there numbers it.
 const KINDS: [BlockedOn; 13] = [

@@ -186,6 +186,7 @@ int BPF_PROG(sched_migrate_task, struct task_struct *p, int to)
 	now = rq->clock;
 	charge_apart(s, from, t->cpu, now, stolen(rq));
 	leave(s, t, from, t->cpu, now);
+	count_moving(t, now - p->sched_info.run_delay);
 
 	watch_quota(s, slot, t->slot & (SLOTS - 1), slot->queue, now);
 	start_stay(t, c, to, slot, now);

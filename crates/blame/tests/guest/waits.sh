@@ -93,4 +93,11 @@ set_to limited $quota
 watch limited
 expect "own quota" "$(percent "own quota")" 40 99
 expect "neighbour" "$(percent /beside)" 0.1 40
+end_threads
+
+# Moved from CPU to CPU, three threads wait as long as the kernel counted, and on no queue in between.
+# shellcheck disable=SC2016
+"$assay" blame --for 30s -o json -- sh -c 'for _ in 1 2 3; do timeout 0.6 sh -c "while :; do :; done" & done; wait' >"$answer"
+expect "moves" "$(jq .events.moves "$answer")" 1 100000
+expect "waiting beyond the kernel's in us" "$(jq '(.completed_ns - .run_delay_ns) / 1000' "$answer")" -50 50
 exit $bad

@@ -176,6 +176,7 @@ struct thread {
 	__u64 blocked; /* since when it has wanted no CPU, or BEFORE; 0: it wants one */
 	__u32 kind; /* what it waits for; KINDS: it has ended */
 	__u32 unused;
+	__u64 moved; /* of its wait: when it was last moved, less `run_delay` then; 0: it was not */
 };
 
 /* Instead of when a thread was blocked: before the first event. If none follows, its kind says what it did throughout. */

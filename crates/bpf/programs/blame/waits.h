@@ -41,6 +41,7 @@ INLINE void begin(struct settings *s, struct task_struct *p, struct thread *t, _
 	watch_quota(s, slot, index, (__u64)p->se.cfs_rq, now);
 	t->slot = index;
 	t->since = now;
+	t->moved = 0;
 	t->idle_elsewhere = 0;
 	t->mask = p->nr_cpus_allowed == 1 ? 0 : mask_of(s, p, now);
 	if (!t->mask && p->nr_cpus_allowed != 1)
@@ -69,6 +70,17 @@ INLINE void count_arrival(struct cpu *c, struct slot *slot, struct thread *t, __
 		__sync_fetch_and_add(&slot->arrived_credit, -(thread * (now - last)));
 		__sync_fetch_and_add(&slot->counters[LOST_MOVES], 1);
 	}
+}
+
+/*
+ * Between the queue that it leaves and the one to which it is moved a thread is on none, and the kernel counts no wait: here it waits,
+ * and `run_delay` is counted as if the kernel had seen it so. `uncounted` is the time less what the kernel has counted by then.
+ */
+INLINE void count_moving(struct thread *t, __u64 uncounted)
+{
+	if (t->moved)
+		t->run_delay -= uncounted - t->moved;
+	t->moved = uncounted;
 }
 
 /* Takes a waiting thread off the counts of the CPU on which it waits; `here` is the one whose lock is held. */
@@ -214,6 +226,8 @@ INLINE void end(struct settings *s, struct task_struct *p, __u32 place, struct c
 		*ended = (struct ended){ .length = now - t->since, .idle_elsewhere = t->idle_elsewhere };
 		if (!slot || (__s64)ended->length < 0)
 			return;
+		if (t->moved)
+			count_moving(t, p->sched_info.last_queued - p->sched_info.run_delay);
 		if (same)
 			ended->quota = lesser(quota_part(t, slot), ended->length);
 		if (!same)
@@ -247,7 +261,7 @@ INLINE void depart(struct settings *s, struct task_struct *p, __u32 place, struc
 		return;
 	unblock(t, slot, p, arrived);
 	/* Less than before: the entry is that of an ended thread with the same id. */
-	before = run_delay > t->run_delay ? slot_of(s, cpu, t->slot) : 0;
+	before = (__s64)(run_delay - t->run_delay) > 0 ? slot_of(s, cpu, t->slot) : 0;
 	if (before)
 		before->run_delay += run_delay - t->run_delay;
 	t->run_delay = run_delay;
