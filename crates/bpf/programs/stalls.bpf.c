@@ -173,7 +173,10 @@ INLINE void look_at(struct limits *l, struct mem_cgroup *group, __u64 place, __u
 		l->high = place;
 }
 
-/* Why a thread of this group reclaims: kind << 16 | number of the group whose limit it is. `delayed`: it is delayed by memory.high. */
+/*
+ * Why a thread of this group reclaims: kind << 16 | number of the group whose limit it is. `delayed`: it does not, and is delayed by
+ * memory.high, or has lost its CPU while it reads pages back.
+ */
 static __noinline __u32 limit_of(struct cgroup_subsys_state *css, __u32 unified, int delayed)
 {
 	struct limits l = { .room = HUGE_PAGE };
@@ -184,7 +187,7 @@ static __noinline __u32 limit_of(struct cgroup_subsys_state *css, __u32 unified,
 		css = BPF_CORE_READ(css, parent);
 	}
 	if (delayed)
-		return THROTTLE << 16 | l.high;
+		return l.above > 0 ? THROTTLE << 16 | l.high : READ_BACK << 16;
 	if (l.room < BATCH || (l.room < HUGE_PAGE && l.above <= 0))
 		return MAX << 16 | l.max;
 	if (l.above > 0)
