@@ -97,7 +97,12 @@ fn a_quota_alone_is_charged_to_the_quota() {
     let (answer, used) = watched(&["cpu.max=30000 100000", HEAVY], (1, "0"), &[]);
     let throttled = percent_of(&answer, used.throttling.value().unwrap().time_s);
     assert!(throttled > 50.0, "{}", assay_blame::text(&answer));
-    assert_percent(&answer, answer.percent(Culprit::OwnQuota), throttled);
+    // It counts at the end of a period, of which the watch may have less.
+    let period = percent_of(&answer, 0.07);
+    assert!(
+        (answer.percent(Culprit::OwnQuota) - throttled).abs() <= MARGIN + period,
+        "{throttled} %"
+    );
     assert_percent(&answer, answer.percent(Culprit::OwnThreads), 0.0);
 }
 
