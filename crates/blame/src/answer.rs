@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::counted::{Counted, CountedCpu, TOLERANCE};
 use crate::culprit::{Culprit, Names};
 use crate::longest::LongestWait;
+use crate::part::{Part, named};
 use crate::thread_time::ThreadTime;
 use crate::waits::Waits;
 
@@ -95,22 +96,6 @@ pub enum Verdict {
     Valid,
     /// It does not.
     Void,
-}
-
-/// A part of the waiting.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// What the CPU did.
-    pub culprit: Culprit,
-    /// The group's path, for a group.
-    pub group: Option<String>,
-    /// Whose group it is, if its path tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<Owner>,
-    /// In nanoseconds.
-    pub ns: u64,
-    /// Of all waiting.
-    pub percent: f64,
 }
 
 /// The waiting on one CPU.
@@ -219,7 +204,8 @@ impl Answer {
 
     /// Notes whose groups the parts name.
     pub fn set_owners(&mut self, mut owner: impl FnMut(&str) -> Option<Owner>) {
-        for part in &mut self.parts {
+        let locks = self.thread_time.iter_mut().flat_map(|time| &mut time.locks);
+        for part in self.parts.iter_mut().chain(locks) {
             part.owner = part.group.as_deref().and_then(&mut owner);
         }
     }
@@ -261,21 +247,7 @@ fn objection(completed: u64, run_delay: u64, events: &Events) -> Option<String> 
 
 fn parts(cpus: &[&CountedCpu], names: &Names) -> Vec<Part> {
     let total = cpus.iter().map(|cpu| cpu.waited()).fold(0, u64::wrapping_add);
-    let sums = charged(cpus);
-    let part = |(class, ns): (usize, u64)| {
-        let number = class as u32;
-        Part {
-            culprit: Culprit::numbered(number),
-            group: names.path(number).map(str::to_owned),
-            owner: None,
-            ns,
-            percent: if total > 0 { ns as f64 / total as f64 * 100.0 } else { 0.0 },
-        }
-    };
-    let mut parts: Vec<Part> =
-        sums.into_iter().enumerate().filter(|(_, ns)| *ns > 0).map(part).collect();
-    parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
-    parts
+    named(&charged(cpus), total, names)
 }
 
 /// The time charged to each class on these CPUs. What was charged too much for a thread that was moved to a CPU is taken

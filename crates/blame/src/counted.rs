@@ -196,7 +196,7 @@ fn still_runs(words: &[u64], target: &Target, end: u64) -> u64 {
 
 impl Target {
     /// A class as this target sees it.
-    fn seen(&self, class: u32) -> u32 {
+    pub(crate) fn seen(&self, class: u32) -> u32 {
         if self.classes.contains(&class) { OWN } else { class }
     }
 }

@@ -12,13 +12,14 @@ mod culprit;
 mod disk;
 mod evidence;
 mod longest;
+mod part;
 mod stall;
 mod text;
 mod thread_time;
 mod waits;
 pub mod watch;
 
-pub use answer::{Answer, Cost, CpuPart, Events, Frozen, Part, SCHEMA, Verdict};
+pub use answer::{Answer, Cost, CpuPart, Events, Frozen, SCHEMA, Verdict};
 pub use counted::{Counted, CountedCpu, LongWait, Memory, Segment, Shape, TOLERANCE, Target};
 pub use culprit::{Culprit, FIRST_GROUP, GROUPS, Names, OWN};
 pub use disk::{
@@ -29,6 +30,7 @@ pub use disk::{
 };
 pub use evidence::{EVIDENCE_SCHEMA, Evidence};
 pub use longest::{LongestWait, Ran};
+pub use part::Part;
 pub use stall::{
     GROUP_NUMBERS, KERNEL_NUMBER, KSWAPD_NUMBER, MEMORY_SCHEMA, MEMORY_TOLERANCE, MemoryAnswer,
     Pages, Reclaimer, Stall, StallCounted, StallPart, WATCHED, memory_text,

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use assay_host::facts::owner::shown;
 
-use crate::answer::{Answer, Frozen, Part, Verdict};
+use crate::answer::{Answer, Frozen, Verdict};
 use crate::culprit::Culprit;
 use crate::longest::LongestWait;
+use crate::part::Part;
 use crate::thread_time::{BlockedOn, ThreadTime};
 use crate::waits::Bucket;
 
@@ -93,6 +94,10 @@ fn write_thread_time(out: &mut String, whole: &ThreadTime) -> std::fmt::Result {
         match part.on {
             BlockedOn::Unseen => line(part.ns, part.on.words())?,
             on => line(part.ns, &format!("blocked: {}", on.words()))?,
+        }
+        for held in whole.locks.iter().filter(|_| part.on == BlockedOn::Kernel) {
+            let by = shown(held.owner.as_ref(), &name(held.culprit, held.group.as_deref()));
+            line(held.ns, &format!("  for a lock held by {by}"))?;
         }
     }
     Ok(())

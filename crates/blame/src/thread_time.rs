@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::counted::{Counted, CountedCpu, Memory, TOLERANCE, Target, words};
+use crate::culprit::{NUMBERS, Names};
+use crate::part::{Part, named};
 
 /// Differences below this void nothing.
 const NEGLIGIBLE_NS: u64 = 20_000_000;
@@ -52,6 +54,10 @@ pub struct ThreadTime {
     pub could_run_ns: u64,
     /// How long they wanted no CPU, by what they waited for, the longest first.
     pub blocked: Vec<Blocked>,
+    /// The part of the time in the kernel that was spent for a mutex or semaphore whose owner was known, by who held it when the
+    /// wait for it began; percents are of the time of all threads. Since 5.19, not with PREEMPT_RT.
+    #[serde(default)]
+    pub locks: Vec<Part>,
     /// How far all of these together are from the total, in percent of it.
     pub difference_percent: f64,
     /// Why the parts cannot be relied on, if they cannot.
@@ -81,6 +87,8 @@ pub(crate) struct ThreadsAtEnd {
     ns: [u64; RAN + 1],
     /// The part of it of threads without any event. It has nothing that could have been missed.
     throughout_ns: u64,
+    /// Time of threads that waited for a lock of the kernel, by the class of who held it.
+    locks: Vec<u64>,
 }
 
 /// What a thread waits for that wants no CPU: by its state, and by the system call that it is in.
@@ -142,12 +150,16 @@ impl BlockedOn {
     }
 }
 
-/// From the map `threads`.
-pub(crate) fn threads_at_end(memory: &Memory, threads: &[u8]) -> AtEnd {
+/// From the maps `threads` and `held`.
+pub(crate) fn threads_at_end(memory: &Memory, threads: &[u8], held: &[u8]) -> AtEnd {
     let (start, end) = memory.span();
     let mut slots = vec![ThreadsAtEnd::default(); memory.shape.slots];
+    for (slot, held) in slots.iter_mut().zip(words(held).chunks_exact(NUMBERS)) {
+        slot.locks = held.to_vec();
+    }
     for thread in words(threads).chunks_exact(THREAD_WORDS) {
         let (slot, since, kind) = ((thread[0] >> 56) as usize, thread[8], thread[9] as u32);
+        let holder = (thread[9] >> 32).checked_sub(1);
         let is_there = thread[0] as u32 != 0 && kind != ENDED;
         let Some(slot) = slots.get_mut(slot).filter(|_| is_there) else { continue };
         slot.threads += 1;
@@ -155,6 +167,11 @@ pub(crate) fn threads_at_end(memory: &Memory, threads: &[u8]) -> AtEnd {
         if let Some(sum) = slot.ns.get_mut(kind as usize).filter(|_| since > 0) {
             *sum += ns;
             slot.throughout_ns += if since == BEFORE { ns } else { 0 };
+            if kind == u32::from(BlockedOn::Kernel.number())
+                && let Some(sum) = holder.and_then(|holder| slot.locks.get_mut(holder as usize))
+            {
+                *sum += ns;
+            }
         }
     }
     slots
@@ -162,7 +179,13 @@ pub(crate) fn threads_at_end(memory: &Memory, threads: &[u8]) -> AtEnd {
 
 impl ThreadTime {
     /// From what was counted for a target.
-    pub(crate) fn new(memory: &Memory, target: &Target, counted: &Counted, at_end: &AtEnd) -> Self {
+    pub(crate) fn new(
+        memory: &Memory,
+        target: &Target,
+        counted: &Counted,
+        at_end: &AtEnd,
+        names: &Names,
+    ) -> Self {
         let (start, end) = memory.span();
         let slots = || target.slots.iter().filter_map(|slot| at_end.get(*slot));
         let threads: u64 = slots().map(|slot| slot.threads).sum();
@@ -190,6 +213,10 @@ impl ThreadTime {
             .map(|(on, ns)| Blocked { on, ns, percent: percent(ns) })
             .collect();
         blocked.sort_by_key(|part| std::cmp::Reverse(part.ns));
+        let mut locks = vec![0; NUMBERS];
+        for (class, ns) in slots().flat_map(|slot| slot.locks.iter().enumerate()) {
+            locks[target.seen(class as u32) as usize] += ns;
+        }
         let found = ran_ns + could_run_ns + blocked.iter().map(|part| part.ns).sum::<u64>();
         let with_events = total_ns.saturating_sub(slots().map(|slot| slot.throughout_ns).sum());
         let allowed = (with_events as f64 * TOLERANCE).max(NEGLIGIBLE_NS as f64);
@@ -205,7 +232,8 @@ impl ThreadTime {
             false => None,
         };
         let difference_percent = percent(found) - percent(total_ns);
-        Self { threads, total_ns, ran_ns, could_run_ns, blocked, difference_percent, reason }
+        let locks = named(&locks, total_ns, names);
+        Self { threads, total_ns, ran_ns, could_run_ns, blocked, locks, difference_percent, reason }
     }
 }
 
@@ -213,6 +241,7 @@ impl ThreadTime {
 mod tests {
     use super::*;
     use crate::counted::Shape;
+    use crate::culprit::Culprit;
 
     const START: u64 = 1_000_000_000;
     const END: u64 = 3_000_000_000;
@@ -233,8 +262,12 @@ mod tests {
         memory.cpus[8..16].copy_from_slice(&END.to_ne_bytes());
         let target = Target { name: "/a".to_owned(), slots: vec![0], classes: vec![8] };
         let counted = Counted { cpus: vec![(0, cpu)] };
-        let at_end = threads_at_end(&memory, &threads.concat());
-        ThreadTime::new(&memory, &target, &counted, &at_end)
+        // Slot 0 has waited a second for locks that class 9 held.
+        let mut held = vec![0; 2 * NUMBERS * 8];
+        held[9 * 8..10 * 8].copy_from_slice(&1_000_000_000_u64.to_ne_bytes());
+        let at_end = threads_at_end(&memory, &threads.concat(), &held);
+        let names = Names(vec!["/a".to_owned(), "/b".to_owned()]);
+        ThreadTime::new(&memory, &target, &counted, &at_end, &names)
     }
 
     #[test]
@@ -261,6 +294,25 @@ mod tests {
         let expected = [(BlockedOn::Child, 2_000_000_000), (BlockedOn::Futex, 1_500_000_000)];
         assert_eq!(parts, expected);
         assert!(found.difference_percent.abs() < 1e-9, "{:?}", found.difference_percent);
+    }
+
+    #[test]
+    fn locks_go_to_who_held_them_when_the_wait_began() {
+        let kernel = u32::from(BlockedOn::Kernel.number());
+        let waits = |class: u64| {
+            let mut bytes = thread(class as u32, 0, 2_000_000_000, kernel);
+            bytes[76..80].copy_from_slice(&(class as u32 + 1).to_ne_bytes());
+            bytes
+        };
+        let found =
+            time(CountedCpu::default(), &[waits(8), waits(9), waits(9), thread(7, 0, 5, kernel)]);
+        let locks: Vec<_> =
+            found.locks.iter().map(|part| (part.culprit, part.group.as_deref(), part.ns)).collect();
+        let expected = [
+            (Culprit::Group, Some("/b"), 3_000_000_000),
+            (Culprit::OwnThreads, None, 1_000_000_000),
+        ];
+        assert_eq!(locks, expected);
     }
 
     #[test]

@@ -16,6 +16,7 @@
 #include "blame/groups.h"
 #include "blame/idle.h"
 #include "blame/charge.h"
+#include "blame/locks.h"
 #include "blame/blocked.h"
 #include "blame/waits.h"
 
@@ -194,6 +195,23 @@ int BPF_PROG(sched_migrate_task, struct task_struct *p, int to)
 	__sync_val_compare_and_swap(&c->last, 0, now);
 	count_arrival(c, slot, t, 1, now);
 	__sync_fetch_and_add(&slot->counters[MOVES], 1);
+	return 0;
+}
+
+SEC("tp_btf/contention_begin")
+int BPF_PROG(contention_begin, void *lock, unsigned int flags)
+{
+	struct settings *s = enabled();
+
+	if (s)
+		begin_contention(s, lock, flags);
+	return 0;
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(contention_end)
+{
+	end_contention();
 	return 0;
 }
 

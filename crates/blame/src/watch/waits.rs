@@ -15,6 +15,7 @@ use assay_sys::kernel::bpf_map::BpfMap;
 use assay_sys::kernel::parse::cgroups::process_groups;
 use assay_sys::kernel::{Error, Root};
 
+use crate::culprit::NUMBERS;
 use crate::thread_time::threads_at_end;
 use crate::{Answer, Memory, Shape, Target, ThreadTime, Verdict};
 use classes::Classes;
@@ -94,8 +95,12 @@ impl WaitWatch {
     ) -> Result<Self, WatchError> {
         let refused = |error: Error| WatchError::Host(error.to_string());
         let Shape { cpus, slots } = classes.shape;
-        let sizes =
-            [("cpus", cpus), ("slots", cpus * slots), ("groups", classes.numbers.len().max(1))];
+        let sizes = [
+            ("cpus", cpus),
+            ("slots", cpus * slots),
+            ("groups", classes.numbers.len().max(1)),
+            ("held", slots * NUMBERS),
+        ];
         let sizes = sizes.map(|(name, entries)| (name, entries as u32));
         let object = if slots <= FEW { BLAME_FEW } else { BLAME };
         let programs = Programs::load_sized(root, object, &sizes).map_err(refused)?;
@@ -175,8 +180,10 @@ impl WaitWatch {
         let memory = Memory { shape: self.classes.shape, cpus: map("cpus")?, slots: map("slots")? };
         let missed = self.ran().map(|ran| ran.missed);
         let sched_ext = self.sched_ext.objection();
-        let threads = self.length.map(|_| map("threads")).transpose()?;
-        let at_end = threads.map(|threads| threads_at_end(&memory, &threads));
+        let at_end = match self.length {
+            Some(_) => Some(threads_at_end(&memory, &map("threads")?, &map("held")?)),
+            None => None,
+        };
         let answer = |target: &Target| {
             let counted = memory.counted(target).ok_or_else(|| {
                 let path = Path::new("the maps of the eBPF programs");
@@ -185,8 +192,10 @@ impl WaitWatch {
             let mut answer = Answer::new(&target.name, seconds, &counted, &self.classes.names);
             answer.set_missed(missed);
             sched_ext.iter().for_each(|reason| answer.set_void(reason));
-            let time =
-                at_end.as_ref().map(|at_end| ThreadTime::new(&memory, target, &counted, at_end));
+            let names = &self.classes.names;
+            let time = at_end
+                .as_ref()
+                .map(|at_end| ThreadTime::new(&memory, target, &counted, at_end, names));
             // It has the waiting as a part.
             answer.thread_time = time.map(|time| ThreadTime {
                 reason: answer

@@ -29,7 +29,7 @@ end_threads() {
 clean() {
     end_threads
     find "$top" -depth -type d -exec rmdir {} \;
-    rm -f "$answer"
+    rm -f "$answer" "$answer.file"
 }
 trap clean EXIT
 
@@ -100,4 +100,21 @@ end_threads
 "$assay" blame --for 30s -o json -- sh -c 'for _ in 1 2 3; do timeout 0.6 sh -c "while :; do :; done" & done; wait' >"$answer"
 expect "moves" "$(jq .events.moves "$answer")" 1 100000
 expect "waiting beyond the kernel's in us" "$(jq '(.completed_ns - .run_delay_ns) / 1000' "$answer")" -50 50
+
+# On one CPU two write to one file, whose inode each of them locks for the time of a write.
+write_to() { # group, bytes at once
+    mkdir -p "$top/$1"
+    (echo 0 >"$top/$1/cgroup.procs"; exec taskset -c 0 fio --name=one --filename="$answer.file" --rw=write --bs="$2" --size=32M \
+        --fallocate=none --ioengine=psync --thread --time_based --runtime=900 >/dev/null 2>&1) &
+    threads="$threads $!"
+}
+write_to holder 32M
+write_to waiter 4k
+sleep 5
+"$assay" blame --for 3s -o json --group "/${top##*/}/waiter" >"$answer"
+of_locks() { # filter of jq
+    jq "[.thread_time.locks[] | select($1) | .ns] | add // 0 | . / 1e9" "$answer"
+}
+expect "seconds for a lock that the other holds" "$(of_locks '.group and (.group | endswith("/holder"))')" 0.5 3
+expect "seconds for a lock that others hold" "$(of_locks '.group == null or (.group | endswith("/holder") | not)')" 0 0.3
 exit $bad

@@ -67,8 +67,11 @@ INLINE void unblock(struct thread *t, struct slot *slot, struct task_struct *p, 
 		if (t->kind > BLOCKED_UNSEEN)
 			t->kind = BLOCKED_UNSEEN;
 	}
-	if (t->blocked && (__s64)(now - since) > 0)
+	if (t->blocked && (__s64)(now - since) > 0) {
 		slot->blocked[BOUNDED(t->kind, KINDS)] += now - since;
+		if (t->kind == BLOCKED_KERNEL && t->holder)
+			count_held(t, now - since);
+	}
 	t->blocked = 0;
 }
 
@@ -99,6 +102,7 @@ INLINE struct thread *find_or_make(struct settings *s, struct task_struct *p, st
 		replace(s, t, p, now);
 	t->pid = p->pid;
 	t->slot = index;
+	t->holder = 0;
 	t->run_delay = p->sched_info.run_delay;
 	t->blocked = now;
 	t->kind = BLOCKED_UNSEEN;
@@ -118,7 +122,7 @@ INLINE void block(struct settings *s, struct task_struct *p, struct thread *t, s
 		t->kind = KINDS;
 		return;
 	}
-	t->kind = kind_of(s, p, state);
+	t->kind = t->holder ? BLOCKED_KERNEL : kind_of(s, p, state);
 	t->blocked = now;
 }
 

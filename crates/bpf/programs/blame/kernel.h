@@ -65,6 +65,16 @@ struct pt_regs___call {
 	unsigned long orig_ax; /* x86 */
 	int syscallno; /* arm64 */
 };
+typedef struct {
+	__s64 counter;
+} atomic_long_t;
+/* The owner is the address of a task, with flags in the lowest bits. */
+struct mutex {
+	atomic_long_t owner;
+};
+struct rw_semaphore {
+	atomic_long_t owner;
+};
 #pragma clang attribute pop
 
 /* What a program of the section iter/task is given (kernel/bpf/task_iter.c). */

@@ -175,7 +175,7 @@ struct thread {
 	__u64 idle_elsewhere; /* of its wait on CPUs from which it was moved */
 	__u64 blocked; /* since when it has wanted no CPU, or BEFORE; 0: it wants one */
 	__u32 kind; /* what it waits for; KINDS: it has ended */
-	__u32 unused;
+	__u32 holder; /* class + 1 of who held the lock of the kernel for which it waits, when that began */
 	__u64 moved; /* of its wait: when it was last moved, less `run_delay` then; 0: it was not */
 };
 
@@ -200,6 +200,8 @@ struct memory {
 struct memory memory;
 
 #include "../switched.h"
+/* ns of threads that waited for a lock of the kernel, by slot and by class of who held it. */
+MAP(held, BPF_MAP_TYPE_ARRAY, __u32, __u64, 1);
 MAP(threads, BPF_MAP_TYPE_ARRAY, __u32, struct thread, THREADS);
 MAP(cpus, BPF_MAP_TYPE_ARRAY, __u32, struct cpu, 1);
 /* By CPU and slot. */

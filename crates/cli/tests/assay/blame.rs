@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
 use assay_test_support::Need;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -86,6 +87,40 @@ fn the_whole_time_of_threads_is_told_by_what_they_waited_for() {
     bench.assert_host_is_as_before("thread time");
 }
 
+#[test]
+fn a_lock_of_the_kernel_is_laid_to_the_group_that_holds_it() {
+    let needs = [Need::Controller("cpu"), Need::Tool("fio")];
+    let Some(bench) = Bench::with("blame: locks", &needs) else { return };
+    // A write locks the inode. Both on one CPU: of two, one spins while the other runs.
+    let file = bench.path("file");
+    let write = |options: &str| {
+        format!(
+            "exec taskset -c 0 fio --name=one --filename={} --rw=write --size=32M --fallocate=none --ioengine=psync --thread \
+             --output=/dev/null --time_based {options}",
+            file.display()
+        )
+    };
+    let mut holder = bench.program();
+    // One state has one run at a time.
+    holder.env("ASSAY_STATE", bench.path("beside"));
+    holder.args(["exec", "--", "sh", "-c", &write("--bs=32M --runtime=60")]);
+    let mut holder = Running::start(holder, bench.folder(), bench.path("held"));
+    let is_written = || std::fs::metadata(&file).is_ok_and(|file| file.len() >= 32 << 20);
+    holder.wait_until("it writes", |_| is_written());
+    let mut waiter = bench.program();
+    waiter.args(["blame", "-ojson", "--", "sh", "-c", &write("--bs=4k --runtime=2")]);
+    let ended = bench.finish(waiter);
+    holder.signal(Signal::INT);
+    holder.end(Duration::from_secs(30));
+    ended.assert_code(0);
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let first = &answer["thread_time"]["locks"][0];
+    let by = first["group"].as_str().unwrap_or_default();
+    assert!(by.contains("assay-exec"), "{answer:#}");
+    assert!(first["ns"].as_u64() > Some(50_000_000), "{answer:#}");
+    bench.assert_host_is_as_before("locks");
+}
+
 /// Threads that had no event from the beginning to the end.
 #[test]
 fn what_a_thread_waits_for_that_never_ran_meanwhile_is_told() {
@@ -111,7 +146,7 @@ os.posix_spawn('/bin/true', ['true'], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0,
         command.args(["blame", "-ojson", "--for", "1s", "--pid", &sleeper.id().to_string()]);
         let ended = bench.finish(command);
         let group = rustix::process::Pid::from_child(&sleeper);
-        rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
+        rustix::process::kill_process_group(group, Signal::KILL).unwrap();
         sleeper.wait().unwrap();
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         ended.assert_code(0);
@@ -148,7 +183,7 @@ fn an_interrupted_watch_still_answers() {
         let waits = std::fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
         links(pid) > 0 && waits.contains("nanosleep")
     });
-    run.signal(rustix::process::Signal::INT);
+    run.signal(Signal::INT);
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(130);
     assert!(ended.stdout.contains("for a CPU in"), "{}", ended.stdout);
@@ -163,7 +198,7 @@ fn a_signal_while_programs_are_loaded_ends_it_before_the_next_one() {
     command.args(["blame", "--for", "600s", "--", "sleep", "600"]);
     let mut run = Running::start(command, bench.folder(), bench.out());
     run.wait_until("the first program", |run| links(run.pid().as_raw_nonzero().get()) > 0);
-    run.signal(rustix::process::Signal::TERM);
+    run.signal(Signal::TERM);
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(130);
     bench.assert_host_is_as_before(test);
