@@ -45,12 +45,6 @@ pub const CONTENDED_DISK: &[u8] = include_bytes!("../programs/contended_disk.bpf
 /// What threads are stalled by for memory (`programs/stalls.bpf.c`).
 pub const STALLS: &[u8] = include_bytes!("../programs/stalls.bpf.o");
 
-/// Does nothing at the tracepoints of [`BLAME`]: what is measured beside it (`programs/empty.bpf.c`).
-pub const EMPTY: &[u8] = include_bytes!("../programs/empty.bpf.o");
-
-/// The same for the tracepoints of [`DISK`] (`programs/empty_disk.bpf.c`).
-pub const EMPTY_DISK: &[u8] = include_bytes!("../programs/empty_disk.bpf.o");
-
 /// The id of the group with this directory, by which programs know it.
 ///
 /// # Errors
