@@ -111,7 +111,8 @@ pub(crate) static LOW_LRU_GEN: KnownOfKernel = KnownOfKernel {
                such a group is passed over once, and then loses as much as others",
     shown_by: "memory/low-holds-while-the-machine-is-short, A-LOW-LRU-GEN, docs/findings/memory-low-lru-gen",
     source: "e4dde56cd208 (6.3); mm/vmscan.c: shrink_one of 6.12.117; mended by \"mm: vmscan: apply proportional reclaim pressure for memcg \
-             when MGLRU is enabled\" (6.17): apply_proportional_protection of 7.2.13 and 7.3.4",
+             when MGLRU is enabled\" (6.17): apply_proportional_protection of 7.2.13 and 7.3.4; for reclaim by who allocates (not kswapd) \
+             also by \"mm/mglru: fix ineffective memory protection for non-kswapd reclaim\" (7.3.4), without which no case was broken",
 };
 
 /// Everything that is known, controller by controller.
@@ -172,12 +173,23 @@ pub static KNOWN: &[&KnownOfKernel] = &[
     },
     &KnownOfKernel {
         code: "K-BFQ-STALE-DEPTH",
-        affected: &[((6, 12, 43), Some((6, 13, 0)))],
+        affected: &[((6, 12, 43), Some((6, 13, 0))), ((6, 16, 2), Some((6, 17, 0)))],
         sentence: "on a disk under BFQ a change of nr_requests leaves the limits of writes and of asynchronous requests as for the pool before; \
-                   writing it twice, with another value before, sets them",
+                   the value beside it, written first, makes them right but for one place",
         shown_by: "docs/findings/bfq-stale-depths (6.12.117 with and without the mend)",
         source: "42e6c6ce03fd without 7d337eef4aff (\"blk-mq: fix elevator depth_updated method\"); block/blk-mq.c of 6.12.117: \
-                 blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; seen up to 6.12.117",
+                 blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; seen on 6.12.117 and 6.16.12, not on 6.17.13",
+        ..BY_VERSION
+    },
+    &KnownOfKernel {
+        code: "K-DEADLINE-STALE-DEPTH",
+        // 6.2 to 6.9 were not looked at; 5.10 has no such limit, 6.17.13, 6.18.15 and 7.3.4 keep it up to date.
+        affected: &[((6, 1, 0), Some((6, 2, 0))), ((6, 10, 0), Some((6, 17, 0)))],
+        sentence: "on a disk under mq-deadline a change of nr_requests leaves the limit of writes as for the pool before (iosched/async_depth); \
+                   the value beside it, written first, makes it right but for one place",
+        shown_by: "docs/findings/bfq-stale-depths (6.1.192, 6.12.117 and 6.17.13)",
+        source: "block/mq-deadline.c of 6.12.117: dd_depth_updated reads nr_requests, since 39823b47bbd4 (6.10; 6.1.192 has it), and \
+                 blk_mq_update_nr_requests sets it afterwards; mended by 7d337eef4aff (6.17)",
         ..BY_VERSION
     },
     &KnownOfKernel {
@@ -356,14 +368,22 @@ mod tests {
     #[test]
     fn ranges_know_of_what_stable_trees_took_over() {
         let counters = ["K-V1-IO-COUNTERS", "K-V1-IO-COUNTERS-OFF", "K-MEMSW-FAILCNT"];
-        let caps = ["K-BFQ-CAP", "K-BFQ-CAP-STRICT", "K-BFQ-STALE-DEPTH"];
+        let caps = ["K-BFQ-CAP", "K-BFQ-CAP-STRICT", "K-BFQ-STALE-DEPTH", "K-DEADLINE-STALE-DEPTH"];
         for (release, expected) in [
             ("5.10.0-46-amd64", &[][..]),
-            ("6.1.0-56-amd64", &["K-BFQ-CAP", "K-V1-IO-COUNTERS"]),
+            ("6.1.0-56-amd64", &["K-BFQ-CAP", "K-DEADLINE-STALE-DEPTH", "K-V1-IO-COUNTERS"]),
             ("6.8.0", &["K-BFQ-CAP"]),
-            ("6.12.41", &["K-BFQ-CAP", "K-V1-IO-COUNTERS-OFF"]),
-            ("6.12.117", &["K-BFQ-CAP-STRICT", "K-BFQ-STALE-DEPTH", "K-V1-IO-COUNTERS-OFF"]),
-            ("6.14.11", &["K-BFQ-CAP", "K-V1-IO-COUNTERS-OFF"]),
+            ("6.12.41", &["K-BFQ-CAP", "K-DEADLINE-STALE-DEPTH", "K-V1-IO-COUNTERS-OFF"]),
+            (
+                "6.12.117",
+                &[
+                    "K-BFQ-CAP-STRICT",
+                    "K-BFQ-STALE-DEPTH",
+                    "K-DEADLINE-STALE-DEPTH",
+                    "K-V1-IO-COUNTERS-OFF",
+                ],
+            ),
+            ("6.14.11", &["K-BFQ-CAP", "K-DEADLINE-STALE-DEPTH", "K-V1-IO-COUNTERS-OFF"]),
             ("6.18.44", &["K-BFQ-CAP-STRICT", "K-V1-IO-COUNTERS-OFF", "K-MEMSW-FAILCNT"]),
             ("7.2.13", &["K-BFQ-CAP-STRICT", "K-V1-IO-COUNTERS-OFF"]),
         ] {

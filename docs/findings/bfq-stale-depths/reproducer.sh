@@ -1,7 +1,8 @@
 #!/bin/sh
-# Usage, as root with BFQ, null_blk, debugfs and fio: sh reproducer.sh STARTS. No disk is touched.
+# Usage, as root with null_blk, debugfs and fio: sh reproducer.sh STARTS [mq-deadline]. Of BFQ otherwise. No disk is touched.
 # Prints how many direct writes of one thread were outstanding at most after nr_requests was set to 1024, at once and by way of 1023.
 set -eu
+scheduler=${2:-bfq}
 disk=/sys/kernel/config/nullb/assay-depths made='' writer=''
 end() {
     set +e
@@ -14,7 +15,7 @@ end() {
 trap end EXIT
 trap 'exit 130' INT TERM
 
-modprobe bfq
+modprobe "$scheduler" || modprobe "$scheduler-iosched"
 modprobe null_blk nr_devices=0
 grep -qs ' /sys/kernel/config ' /proc/mounts || mount -t configfs none /sys/kernel/config
 grep -qs ' /sys/kernel/debug ' /proc/mounts || mount -t debugfs none /sys/kernel/debug
@@ -28,8 +29,8 @@ name=assay-depths
 cd /sys/block/$name/queue
 outstanding() {
     echo none >scheduler
-    echo bfq >scheduler
-    echo 0 >iosched/low_latency
+    echo "$scheduler" >scheduler
+    [ "$scheduler" != bfq ] || echo 0 >iosched/low_latency
     before=$(cat nr_requests)
     for requests in $1; do echo "$requests" >nr_requests; done
     fio --name=writer --filename=/dev/$name --rw=randwrite --bs=4k --direct=1 --ioengine=libaio --iodepth=2000 --time_based --runtime=5 >/dev/null 2>&1 &
