@@ -111,8 +111,8 @@ pub(crate) static LOW_LRU_GEN: KnownOfKernel = KnownOfKernel {
                such a group is passed over once, and then loses as much as others",
     shown_by: "memory/low-holds-while-the-machine-is-short, A-LOW-LRU-GEN, docs/findings/memory-low-lru-gen",
     source: "e4dde56cd208 (6.3); mm/vmscan.c: shrink_one of 6.12.117; mended by \"mm: vmscan: apply proportional reclaim pressure for memcg \
-             when MGLRU is enabled\" (6.17): apply_proportional_protection of 7.2.13 and 7.3.4; for reclaim by who allocates (not kswapd) \
-             also by \"mm/mglru: fix ineffective memory protection for non-kswapd reclaim\" (7.3.4), without which no case was broken",
+             when MGLRU is enabled\" (6.17): apply_proportional_protection of 7.2.13 and 7.3.4; direct reclaim also needs \
+             \"mm/mglru: fix ineffective memory protection for non-kswapd reclaim\" (7.3.4 has it, others were not looked at)",
 };
 
 /// Everything that is known, controller by controller.
@@ -173,22 +173,26 @@ pub static KNOWN: &[&KnownOfKernel] = &[
     },
     &KnownOfKernel {
         code: "K-BFQ-STALE-DEPTH",
-        affected: &[((6, 12, 43), Some((6, 13, 0))), ((6, 16, 2), Some((6, 17, 0)))],
+        affected: &[
+            ((6, 12, 43), Some((6, 13, 0))),
+            ((6, 15, 11), Some((6, 16, 0))),
+            ((6, 16, 2), Some((6, 17, 0))),
+        ],
         sentence: "on a disk under BFQ a change of nr_requests leaves the limits of writes and of asynchronous requests as for the pool before; \
-                   the value beside it, written first, makes them right but for one place",
-        shown_by: "docs/findings/bfq-stale-depths (6.12.117 with and without the mend)",
+                   written again after a neighbouring value, they are off by one place at most",
+        shown_by: "docs/findings/bfq-stale-depths (6.12.117 with and without the mend, 6.16.12, 6.17.13)",
         source: "42e6c6ce03fd without 7d337eef4aff (\"blk-mq: fix elevator depth_updated method\"); block/blk-mq.c of 6.12.117: \
-                 blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; seen on 6.12.117 and 6.16.12, not on 6.17.13",
+                 blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; seen on 6.12.117 and 6.16.12, not on 6.17.13; 6.15.11 and 6.16.2 not verified",
         ..BY_VERSION
     },
     &KnownOfKernel {
         code: "K-DEADLINE-STALE-DEPTH",
-        // 6.2 to 6.9 were not looked at; 5.10 has no such limit, 6.17.13, 6.18.15 and 7.3.4 keep it up to date.
+        // Debian calls each 6.1.y 6.1.0. 6.2 to 6.9 were not looked at; 5.10 has no such limit, 6.17.13, 6.18.15 and 7.3.4 keep it up to date.
         affected: &[((6, 1, 0), Some((6, 2, 0))), ((6, 10, 0), Some((6, 17, 0)))],
-        sentence: "on a disk under mq-deadline a change of nr_requests leaves the limit of writes as for the pool before (iosched/async_depth); \
-                   the value beside it, written first, makes it right but for one place",
-        shown_by: "docs/findings/bfq-stale-depths (6.1.192, 6.12.117 and 6.17.13)",
-        source: "block/mq-deadline.c of 6.12.117: dd_depth_updated reads nr_requests, since 39823b47bbd4 (6.10; 6.1.192 has it), and \
+        sentence: "on a disk under mq-deadline a change of nr_requests leaves the limit of writes as for the pool before; \
+                   the same value written to iosched/async_depth sets it",
+        shown_by: "docs/findings/bfq-stale-depths (6.12.117 with and without the mend, 6.1.192, 6.17.13)",
+        source: "block/mq-deadline.c of 6.12.117: dd_depth_updated reads nr_requests, with this effect since 39823b47bbd4 (6.10; 6.1.192 has it), and \
                  blk_mq_update_nr_requests sets it afterwards; mended by 7d337eef4aff (6.17)",
         ..BY_VERSION
     },

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage, as root with null_blk, debugfs and fio: sh reproducer.sh STARTS [mq-deadline]. Of BFQ otherwise. No disk is touched.
+# Usage, as root with null_blk, debugfs and fio: sh reproducer.sh STARTS [bfq|mq-deadline]. No disk is touched.
 # Prints how many direct writes of one thread were outstanding at most after nr_requests was set to 1024, at once and by way of 1023.
 set -eu
 scheduler=${2:-bfq}
