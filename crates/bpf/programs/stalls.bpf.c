@@ -340,8 +340,9 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 		return 0;
 	if (comes && is_watched(next))
 		come(s, next);
+	/* One that is delayed or reads sleeps; who lost its CPU meanwhile goes on to read. */
 	if (leaves && is_watched(prev))
-		begin(prev, stalled_by(s, prev));
+		begin(prev, prev->__state ? stalled_by(s, prev) : READ_BACK << 16);
 	return 0;
 }
 
