@@ -30,7 +30,7 @@ pub struct HostSnapshot {
 const BETWEEN: Duration = Duration::from_secs(2);
 
 /// How long eBPF objects of a process that has ended may stay: the kernel removes them when all CPUs have left their programs.
-const REMOVED: Duration = Duration::from_secs(20);
+const REMOVED: Duration = Duration::from_secs(60);
 
 impl HostSnapshot {
     /// The host as far as a test writes to it: the queues of its disks, sysctls and the other settings of `settings.rs`,

@@ -31,7 +31,11 @@ fn assert_works(bench: &Bench, study: &Path, options: &[&str]) {
     for (group, file, _) in knobs.iter().map(of) {
         let path = |file: &str| format!("find /sys/fs/cgroup -path '*/{name}/{group}/{file}'");
         look += &format!("{} -exec cat {{}} + > {group}-{file}\n", path(&file));
-        look += &format!("{} -exec cat {{}} + > {group}-procs\n", path("cgroup.procs"));
+        // A workload joins its group in the background.
+        look += &format!(
+            "for _ in $(seq 100); do {} -exec cat {{}} + > {group}-procs; [ -s {group}-procs ] && break; sleep 0.1; done\n",
+            path("cgroup.procs")
+        );
     }
     let (set_up, rest) = script.split_once("\n# until").unwrap();
     let script = bench.write("script", &format!("set -e\n{set_up}\n{look}# until{rest}\n"));
