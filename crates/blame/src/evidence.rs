@@ -37,7 +37,9 @@ impl Evidence {
         for answer in self.cpu.value_mut().into_iter().flatten() {
             rename(&mut answer.target, names);
             let on_cpus = answer.cpus.iter_mut().flat_map(|cpu| &mut cpu.parts);
-            let parts = answer.parts.iter_mut().chain(on_cpus).map(|part| &mut part.group);
+            let locks = answer.thread_time.iter_mut().flat_map(|time| &mut time.locks);
+            let parts = answer.parts.iter_mut().chain(on_cpus).chain(locks);
+            let parts = parts.map(|part| &mut part.group);
             let ran = answer.longest.iter_mut().flat_map(|wait| &mut wait.ran);
             let groups = parts.chain(ran.map(|ran| &mut ran.group));
             groups.flatten().for_each(|group| rename(group, names));

@@ -95,9 +95,10 @@ fn write_thread_time(out: &mut String, whole: &ThreadTime) -> std::fmt::Result {
             BlockedOn::Unseen => line(part.ns, part.on.words())?,
             on => line(part.ns, &format!("blocked: {}", on.words()))?,
         }
-        for held in whole.locks.iter().filter(|_| part.on == BlockedOn::Kernel) {
+        let is_shown = |held: &&Part| part.on == BlockedOn::Kernel && held.percent >= SMALL;
+        for held in whole.locks.iter().filter(is_shown) {
             let by = shown(held.owner.as_ref(), &name(held.culprit, held.group.as_deref()));
-            line(held.ns, &format!("  for a lock held by {by}"))?;
+            line(held.ns, &format!("  of it for a lock held by {by}"))?;
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ use crate::part::{Part, named};
 const NEGLIGIBLE_NS: u64 = 20_000_000;
 
 /// Words of `struct thread` of `programs/blame/memory.h`.
-const THREAD_WORDS: usize = 11;
+const THREAD_WORDS: usize = 12;
 
 /// What was waited for, as `enum blocked` there numbers it.
 const KINDS: [BlockedOn; 13] = [
@@ -55,7 +55,7 @@ pub struct ThreadTime {
     /// How long they wanted no CPU, by what they waited for, the longest first.
     pub blocked: Vec<Blocked>,
     /// The part of the time in the kernel that was spent for a mutex or semaphore whose owner was known, by who held it when the
-    /// wait for it began; percents are of the time of all threads. Since 5.19, not with PREEMPT_RT.
+    /// wait for it began; percents are of the time of all threads. Not with PREEMPT_RT.
     #[serde(default)]
     pub locks: Vec<Part>,
     /// How far all of these together are from the total, in percent of it.

@@ -209,9 +209,10 @@ int BPF_PROG(contention_begin, void *lock, unsigned int flags)
 }
 
 SEC("tp_btf/contention_end")
-int BPF_PROG(contention_end)
+int BPF_PROG(contention_end, void *lock)
 {
-	end_contention();
+	if (enabled())
+		end_contention(lock);
 	return 0;
 }
 

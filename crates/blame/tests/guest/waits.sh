@@ -110,7 +110,12 @@ write_to() { # group, bytes at once
 }
 write_to holder 32M
 write_to waiter 4k
-sleep 5
+for thread in $threads; do
+    for _ in $(seq 300); do
+        [ "$(sed -n 's/^wchar: //p' "/proc/$thread/io")" -lt 100000 ] || break
+        sleep 0.2
+    done
+done
 "$assay" blame --for 3s -o json --group "/${top##*/}/waiter" >"$answer"
 of_locks() { # filter of jq
     jq "[.thread_time.locks[] | select($1) | .ns] | add // 0 | . / 1e9" "$answer"

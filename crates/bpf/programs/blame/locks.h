@@ -50,19 +50,23 @@ INLINE void begin_contention(struct settings *s, void *lock, __u32 flags)
 	struct thread *t;
 	__u64 owner;
 
-	if (!SLOT(place_of(s, p)))
+	/* Spinlocks first, which are the most. */
+	if ((flags != LOCK_MUTEX && flags != LOCK_READ && flags != LOCK_WRITE) || !SLOT(place_of(s, p)))
 		return;
 	t = find(p);
 	owner = t ? owner_of(lock, flags) : 0;
-	if (owner)
-		t->holder = class_of_owner(s, owner) + 1;
+	if (!owner)
+		return;
+	t->holder = class_of_owner(s, owner) + 1;
+	t->lock = (__u64)lock;
 }
 
-INLINE void end_contention(void)
+/* Before it sleeps for this lock a thread may have waited for others, such as the spinlock of its queue. */
+INLINE void end_contention(void *lock)
 {
 	struct thread *t = find(bpf_get_current_task_btf());
 
-	if (t)
+	if (t && t->lock == (__u64)lock)
 		t->holder = 0;
 }
 

@@ -177,6 +177,7 @@ struct thread {
 	__u32 kind; /* what it waits for; KINDS: it has ended */
 	__u32 holder; /* class + 1 of who held the lock of the kernel for which it waits, when that began */
 	__u64 moved; /* of its wait: when it was last moved, less `run_delay` then; 0: it was not */
+	__u64 lock; /* of `holder` */
 };
 
 /* Instead of when a thread was blocked: before the first event. If none follows, its kind says what it did throughout. */

@@ -72,14 +72,19 @@ INLINE void count_arrival(struct cpu *c, struct slot *slot, struct thread *t, __
 	}
 }
 
+enum { MOVING = 50000000 }; /* ns; of an emulated CPU that waited for its host, 3.5 ms were seen */
+
 /*
  * Between the queue that it leaves and the one to which it is moved a thread is on none, and the kernel counts no wait: here it waits,
- * and `run_delay` is counted as if the kernel had seen it so. `uncounted` is the time less what the kernel has counted by then.
+ * and `run_delay` is counted as if the kernel had seen it so. `uncounted` is the time less what the kernel has counted by then. More
+ * than a move takes, or clocks differ, is something that was not seen.
  */
 INLINE void count_moving(struct thread *t, __u64 uncounted)
 {
-	if (t->moved)
-		t->run_delay -= uncounted - t->moved;
+	__s64 moving = uncounted - t->moved;
+
+	if (t->moved && moving < MOVING && moving > -MOVING)
+		t->run_delay -= moving;
 	t->moved = uncounted;
 }
 
@@ -226,7 +231,7 @@ INLINE void end(struct settings *s, struct task_struct *p, __u32 place, struct c
 		*ended = (struct ended){ .length = now - t->since, .idle_elsewhere = t->idle_elsewhere };
 		if (!slot || (__s64)ended->length < 0)
 			return;
-		if (t->moved)
+		if (t->moved && p->sched_info.last_queued)
 			count_moving(t, p->sched_info.last_queued - p->sched_info.run_delay);
 		if (same)
 			ended->quota = lesser(quota_part(t, slot), ended->length);
