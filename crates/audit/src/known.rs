@@ -182,7 +182,8 @@ pub static KNOWN: &[&KnownOfKernel] = &[
                    written again after a neighbouring value, they are off by one place at most",
         shown_by: "docs/findings/bfq-stale-depths (6.12.117 with and without the mend, 6.16.12, 6.17.13)",
         source: "42e6c6ce03fd without 7d337eef4aff (\"blk-mq: fix elevator depth_updated method\"); block/blk-mq.c of 6.12.117: \
-                 blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; seen on 6.12.117 and 6.16.12, not on 6.17.13; 6.15.11 and 6.16.2 not verified",
+                 blk_mq_update_nr_requests calls depth_updated before it sets nr_requests; seen on 6.12.117 and 6.16.12, not on 6.17.13; \
+                 6.15.11 and 6.16.2 not verified",
         ..BY_VERSION
     },
     &KnownOfKernel {

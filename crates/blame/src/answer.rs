@@ -352,10 +352,10 @@ mod tests {
     #[test]
     fn a_sum_that_misses_the_kernel_s_counter_by_more_than_a_percent_is_void() {
         for (run_delay, verdict) in
-            [(1_009, Verdict::Valid), (1_030, Verdict::Void), (970, Verdict::Void)]
+            [(1_009_000, Verdict::Valid), (1_030_000, Verdict::Void), (970_000, Verdict::Void)]
         {
-            let counted = counted(&[(OWN, 1_000_000_000)], run_delay * 1_000_000);
-            let answer = Answer::new("/mine", 1.0, &counted, &names());
+            let answer =
+                Answer::new("/mine", 1.0, &counted(&[(OWN, 1_000_000)], run_delay), &names());
             assert_eq!(answer.verdict, verdict, "{run_delay}");
             assert_eq!(answer.reason.is_some(), verdict == Verdict::Void);
         }

@@ -174,8 +174,8 @@ INLINE void look_at(struct limits *l, struct mem_cgroup *group, __u64 place, __u
 }
 
 /*
- * Why a thread of this group reclaims: kind << 16 | number of the group whose limit it is. `delayed`: it does not, and is delayed by
- * memory.high, or has lost its CPU while it reads pages back.
+ * Why a thread of this group reclaims: kind << 16 | number of the group whose limit it is. `delayed`: it does not, and sleeps: delayed by
+ * memory.high, or for pages that it reads back.
  */
 static __noinline __u32 limit_of(struct cgroup_subsys_state *css, __u32 unified, int delayed)
 {
