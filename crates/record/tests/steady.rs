@@ -33,7 +33,7 @@ fn allocations(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static
         }
         let mut rows = source.rows(clock::monotonic_ns);
         let mut stream =
-            SampleStream::create(folder.path(), source.name(), source.columns()).unwrap();
+            SampleStream::create(folder.path(), source.name(), &source.table().columns).unwrap();
         let mut second = |rounds: usize, between: Duration| {
             for round in 1..=rounds {
                 std::thread::sleep(between);

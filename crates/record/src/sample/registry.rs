@@ -23,23 +23,38 @@ pub enum Depth {
     Essential,
 }
 
+/// The table of a source, and what it takes to read it.
+#[derive(Debug, Clone)]
+pub struct TableInfo {
+    /// Name of the table.
+    pub name: &'static str,
+    /// Names of its counters, with units.
+    pub columns: Vec<String>,
+    /// The subjects of its rows, by index, as far as they are known from the start.
+    pub subjects: Vec<String>,
+    /// Number of files that a whole round reads: formatting them in the kernel is the main cost of sampling.
+    pub files: usize,
+    /// Minimum time between two reads. Zero is every round; the first and the last round read everything.
+    pub period: Duration,
+}
+
+impl TableInfo {
+    /// A table that every round reads, from one file for each subject.
+    #[must_use]
+    pub fn new(name: &'static str, columns: Vec<String>, subjects: Vec<String>) -> Self {
+        let files = subjects.len().max(1);
+        Self { name, columns, subjects, files, period: Duration::ZERO }
+    }
+}
+
 /// A source that is read in rounds.
 pub trait Source: Send {
+    /// Its table.
+    fn table(&self) -> &TableInfo;
+
     /// Name of its table.
-    fn name(&self) -> &'static str;
-
-    /// Names of its counters, with units.
-    fn columns(&self) -> &[String];
-
-    /// The subjects of its rows, by index.
-    fn subjects(&self) -> Vec<String>;
-
-    /// Number of files that a whole round reads: formatting them in the kernel is the main cost of sampling.
-    fn files(&self) -> usize;
-
-    /// Minimum time between two reads. Zero is every round; the first and the last round read everything.
-    fn period(&self) -> Duration {
-        Duration::ZERO
+    fn name(&self) -> &'static str {
+        self.table().name
     }
 
     /// Counters that this host lacks, as `source.column` with the reason: called before the first round and
@@ -55,7 +70,8 @@ pub trait Source: Send {
 
     /// No rows yet of this source, with the clock of their times.
     fn rows(&self, now: fn() -> u64) -> Rows {
-        Rows::new(self.name(), self.columns(), &self.subjects(), now)
+        let TableInfo { name, columns, subjects, .. } = self.table();
+        Rows::new(name, columns, subjects, now)
     }
 
     /// Reads every subject once and adds a row for each that has values at this depth; a counter that was not

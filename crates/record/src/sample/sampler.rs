@@ -73,9 +73,9 @@ impl Sampler {
     ) -> Result<Self, Error> {
         let mut writers = Vec::new();
         for source in prepared.sources {
-            let stream = SampleStream::create(folder, source.name(), source.columns())?;
+            let stream = SampleStream::create(folder, source.name(), &source.table().columns)?;
             let rows = source.rows(monotonic_ns);
-            let period_ns = u64::try_from(source.period().as_nanos()).unwrap_or(u64::MAX);
+            let period_ns = u64::try_from(source.table().period.as_nanos()).unwrap_or(u64::MAX);
             writers.push(SourceWriter {
                 source,
                 rows,
@@ -181,7 +181,7 @@ impl Work {
             usize::try_from(writer.period_ns / interval_ns).unwrap_or(1).max(1)
         };
         let files: usize =
-            writers.iter().map(|writer| writer.source.files() / rounds(writer)).sum();
+            writers.iter().map(|writer| writer.source.table().files / rounds(writer)).sum();
         Self {
             writers,
             doing,

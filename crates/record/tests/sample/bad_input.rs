@@ -15,7 +15,7 @@ use assay_record::run_folder::{Table, read_tables};
 use assay_record::sample::SOURCES;
 use assay_record::sample::{
     Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, SamplerAffinity, Source,
-    Targets, prepare_chosen,
+    Targets, prepare_chosen, registry::TableInfo,
 };
 use assay_sys::kernel::{Root, clock, fifo::Fifo};
 use assay_test_support::{HostSnapshot, host_lock, put};
@@ -214,33 +214,21 @@ fn times_are_of_a_monotonic_clock() {
 
 /// A source that blocks forever after a number of reads.
 struct Probe {
-    columns: Vec<String>,
+    table: TableInfo,
     reads: Arc<AtomicUsize>,
     hangs_after: usize,
 }
 
 impl Probe {
     fn new(hangs_after: usize) -> Self {
-        let columns = vec!["nothing".to_owned()];
-        Self { columns, reads: Arc::new(AtomicUsize::new(0)), hangs_after }
+        let table = TableInfo::new("probe", vec!["nothing".to_owned()], vec!["it".to_owned()]);
+        Self { table, reads: Arc::new(AtomicUsize::new(0)), hangs_after }
     }
 }
 
 impl Source for Probe {
-    fn name(&self) -> &'static str {
-        "probe"
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        vec!["it".to_owned()]
-    }
-
-    fn files(&self) -> usize {
-        1
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {

@@ -47,7 +47,7 @@ fn columns() -> BTreeMap<String, Vec<String>> {
     let all = SOURCES.iter().map(|source| source.name.to_owned()).collect();
     let prepared = prepare_chosen(&Root::at(tree.path()), &targets(), &Choice::Most(all));
     let sources = prepared.sources.iter();
-    let opened = sources.map(|source| (source.name().to_owned(), source.columns().to_vec()));
+    let opened = sources.map(|source| (source.name().to_owned(), source.table().columns.clone()));
     // No file tree can represent the counters of a CPU and of a memory controller.
     let counters = [("perf", PERF_COLUMNS.as_slice()), ("uncore", UNCORE_COLUMNS.as_slice())];
     let counters = counters.map(|(source, columns)| {

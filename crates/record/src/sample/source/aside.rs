@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use assay_sys::kernel::clock::thread_cpu_ns;
 
 use super::{Depth, Rows, Source};
+use crate::sample::registry::TableInfo;
 
 /// How long a round waits for the source while that reads one file, and in all; what comes later is taken by a later round.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -39,9 +40,7 @@ struct Answer {
 }
 
 struct Aside {
-    name: &'static str,
-    columns: Vec<String>,
-    period: Duration,
+    table: TableInfo,
     asked: Arc<Asked>,
     /// Until the first round: its thread inherits the sampler's affinity and group.
     source: Option<Box<dyn Source>>,
@@ -59,9 +58,7 @@ pub(super) fn aside<S: Source + 'static>(
 ) -> Result<Box<dyn Source>, String> {
     let source = opened?;
     Ok(Box::new(Aside {
-        name: source.name(),
-        columns: source.columns().to_vec(),
-        period: source.period(),
+        table: source.table().clone(),
         asked: Arc::clone(asked(&source)),
         reasons: source.reasons(),
         source: Some(Box::new(source)),
@@ -90,7 +87,7 @@ impl Aside {
             Ok(_) => self.thread = Some((to, from)),
             Err(cause) => {
                 let why = format!("cannot start a thread: {cause}");
-                self.reasons.push((self.name.to_owned(), why));
+                self.reasons.push((self.table.name.to_owned(), why));
             }
         }
     }
@@ -116,24 +113,8 @@ impl Aside {
 }
 
 impl Source for Aside {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn files(&self) -> usize {
-        1
-    }
-
-    fn period(&self) -> Duration {
-        self.period
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn reasons(&self) -> Vec<(String, String)> {
@@ -143,7 +124,7 @@ impl Source for Aside {
             let why = format!(
                 "not to the end: process {pid} keeps readers of its files in /proc waiting"
             );
-            reasons.push((self.name.to_owned(), why));
+            reasons.push((self.table.name.to_owned(), why));
         }
         reasons
     }
@@ -175,26 +156,14 @@ mod tests {
 
     /// Reads a process that answers once the test has sent something.
     struct Waits {
-        columns: Vec<String>,
+        table: TableInfo,
         asked: Arc<Asked>,
         answers: Receiver<()>,
     }
 
     impl Source for Waits {
-        fn name(&self) -> &'static str {
-            "waits"
-        }
-
-        fn columns(&self) -> &[String] {
-            &self.columns
-        }
-
-        fn subjects(&self) -> Vec<String> {
-            Vec::new()
-        }
-
-        fn files(&self) -> usize {
-            1
+        fn table(&self) -> &TableInfo {
+            &self.table
         }
 
         fn read(&mut self, rows: &mut Rows, _: Depth) {
@@ -208,7 +177,8 @@ mod tests {
     #[test]
     fn a_source_that_hangs_is_named_and_its_rows_are_taken_once_it_goes_on() {
         let (answer, answers) = channel();
-        let waits = Waits { columns: vec!["one".to_owned()], asked: Arc::default(), answers };
+        let table = TableInfo::new("waits", vec!["one".to_owned()], Vec::new());
+        let waits = Waits { table, asked: Arc::default(), answers };
         let mut source = aside(Ok(waits), |waits| &waits.asked).unwrap();
         let mut rows = source.rows(|| 1);
         answer.send(()).unwrap();

@@ -11,19 +11,19 @@ use assay_sys::kernel::anonymous_memory::page_size;
 use assay_sys::kernel::parse::buddy::{Blocks, ORDERS, blocks};
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, SECOND, Source, boxed};
-use crate::sample::registry::{Inclusion, SourceInfo};
+use super::{Depth, Rows, SECOND, Source, boxed, keep};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 
 pub(super) const BUDDYINFO_INFO: SourceInfo = SourceInfo {
     name: "buddyinfo",
     inclusion: Inclusion::Always,
-    open: |root, _| boxed(Buddy::buddyinfo(root)),
+    open: |root, _| boxed(Buddy::open(root, "buddyinfo", SECOND)),
 };
 
 pub(super) const PAGETYPEINFO_INFO: SourceInfo = SourceInfo {
     name: "pagetypeinfo",
     inclusion: Inclusion::ByNameOnly,
-    open: |root, _| boxed(Buddy::pagetypeinfo(root)),
+    open: |root, _| boxed(Buddy::open(root, "pagetypeinfo", RARELY)),
 };
 
 /// Period of pagetypeinfo.
@@ -34,27 +34,16 @@ const HUGE: usize = 9;
 
 /// One of the two files.
 pub(super) struct Buddy {
-    name: &'static str,
-    period: Duration,
+    table: TableInfo,
     file: RereadFile,
-    subjects: Vec<String>,
-    columns: Vec<String>,
     huge: usize,
     buffer: Vec<u8>,
 }
 
 impl Buddy {
-    pub(super) fn buddyinfo(root: &Root) -> Result<Self, String> {
-        Self::open(root, "buddyinfo", SECOND)
-    }
-
-    pub(super) fn pagetypeinfo(root: &Root) -> Result<Self, String> {
-        Self::open(root, "pagetypeinfo", RARELY)
-    }
-
     fn open(root: &Root, name: &'static str, period: Duration) -> Result<Self, String> {
         let path = format!("/proc/{name}");
-        let file = root.open_reread(&path).map_err(|error| error.to_string())?;
+        let file = keep(root, &path)?;
         let mut buffer = Vec::new();
         let text = file.read(&mut buffer).map_err(|cause| format!("reading {path}: {cause}"))?;
         let subjects: Vec<String> = blocks(text).map(|blocks| subject(&blocks)).collect();
@@ -63,7 +52,8 @@ impl Buddy {
         }
         let mut columns: Vec<String> = (0..ORDERS).map(|order| format!("free_{order}")).collect();
         columns.extend(DERIVED.map(str::to_owned));
-        Ok(Self { name, period, file, subjects, columns, huge: huge_order(root), buffer })
+        let table = TableInfo { files: 1, period, ..TableInfo::new(name, columns, subjects) };
+        Ok(Self { table, file, huge: huge_order(root), buffer })
     }
 }
 
@@ -94,24 +84,8 @@ fn is_about(blocks: &Blocks<'_>, subject: &str) -> bool {
 }
 
 impl Source for Buddy {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.subjects.clone()
-    }
-
-    fn files(&self) -> usize {
-        1
-    }
-
-    fn period(&self) -> Duration {
-        self.period
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
@@ -119,7 +93,8 @@ impl Source for Buddy {
         let Ok(text) = self.file.read(&mut self.buffer) else { return };
         for (index, line) in blocks(text).enumerate() {
             // Zones have the same order in every read; zones that appear later are not followed.
-            if !self.subjects.get(index).is_some_and(|subject| is_about(&line, subject)) {
+            let subject = self.table.subjects.get(index);
+            if !subject.is_some_and(|subject| is_about(&line, subject)) {
                 continue;
             }
             let mut values = [None; ORDERS + DERIVED.len()];

@@ -3,9 +3,9 @@
 use assay_sys::kernel::counters::{keyed, number};
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
-use crate::sample::target::{CpuFile, Targets};
+use super::{Depth, Rows, Source, boxed, keep, names, of_groups};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
+use crate::sample::target::{CpuFile, GroupTarget, Targets};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "cpu",
@@ -20,26 +20,20 @@ enum File {
 
 /// CPU time of all groups.
 pub(super) struct GroupCpu {
-    groups: Vec<(String, File)>,
-    columns: Vec<String>,
+    table: TableInfo,
+    groups: Vec<File>,
     buffer: Vec<u8>,
 }
 
 impl GroupCpu {
     pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
-        let mut groups = Vec::new();
-        for group in &targets.groups {
-            let keep = |path| root.open_reread(path).map_err(|error| error.to_string());
-            let file = match group.cpu.as_ref().map_err(Clone::clone)? {
-                CpuFile::Cpuacct(path) => File::Cpuacct(keep(path)?),
-                CpuFile::CpuStat(path) => File::CpuStat(keep(path)?),
-            };
-            groups.push((group.name.clone(), file));
-        }
-        if groups.is_empty() {
-            return Err("no group is sampled".to_owned());
-        }
-        Ok(Self { groups, columns: names(&["usage_ns"]), buffer: Vec::new() })
+        let open = |group: &GroupTarget| match group.cpu.as_ref().map_err(Clone::clone)? {
+            CpuFile::Cpuacct(path) => keep(root, path).map(File::Cpuacct),
+            CpuFile::CpuStat(path) => keep(root, path).map(File::CpuStat),
+        };
+        let table = of_groups(INFO.name, names(&["usage_ns"]), targets)?;
+        let groups = targets.groups.iter().map(open).collect::<Result<_, String>>()?;
+        Ok(Self { table, groups, buffer: Vec::new() })
     }
 }
 
@@ -55,27 +49,15 @@ impl File {
 }
 
 impl Source for GroupCpu {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.groups.iter().map(|(name, _)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        self.groups.len()
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, depth: Depth) {
         if depth == Depth::Essential {
             return;
         }
-        for (index, (_, file)) in self.groups.iter().enumerate() {
+        for (index, file) in self.groups.iter().enumerate() {
             rows.add(index, &[file.usage_ns(&mut self.buffer)]);
         }
     }

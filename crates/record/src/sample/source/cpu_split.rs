@@ -4,14 +4,12 @@
 //! Weights apply on every CPU separately, among the threads on it: the distribution of threads determines
 //! their effect.
 
-use std::time::Duration;
-
 use assay_sys::kernel::counters::number;
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, SECOND, Source, boxed};
-use crate::sample::registry::{Inclusion, SourceInfo};
-use crate::sample::target::{CpuFile, Targets};
+use super::{Depth, Rows, SECOND, Source, boxed, keep, of_groups};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
+use crate::sample::target::{CpuFile, GroupTarget, Targets};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "cpu_split",
@@ -24,8 +22,8 @@ const MOST_CPUS: usize = 64;
 
 /// CPU time of all groups by CPU.
 pub(super) struct CpuSplit {
-    groups: Vec<(String, RereadFile)>,
-    columns: Vec<String>,
+    table: TableInfo,
+    groups: Vec<RereadFile>,
     buffer: Vec<u8>,
     values: Vec<Option<u64>>,
 }
@@ -34,18 +32,14 @@ impl CpuSplit {
     pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
         // Needed only by studies that divide CPU time.
         targets.throttles.as_ref().map_err(Clone::clone)?;
-        let mut groups = Vec::new();
-        for group in &targets.groups {
+        let open = |group: &GroupTarget| {
             let CpuFile::Cpuacct(usage) = group.cpu.as_ref().map_err(Clone::clone)? else {
                 return Err("cgroup v2 does not count a group's time by CPU".to_owned());
             };
-            let path = usage.with_file_name("cpuacct.usage_percpu");
-            groups.push((
-                group.name.clone(),
-                root.open_reread(path).map_err(|error| error.to_string())?,
-            ));
-        }
-        let (_, first) = groups.first().ok_or("no group is sampled")?;
+            keep(root, usage.with_file_name("cpuacct.usage_percpu"))
+        };
+        let groups = targets.groups.iter().map(open).collect::<Result<Vec<_>, String>>()?;
+        let first = groups.first().ok_or("no group is sampled")?;
         let mut buffer = Vec::new();
         let text = first.read_record(&mut buffer).map_err(|cause| cause.to_string())?;
         let cpus = words(text).count();
@@ -53,7 +47,9 @@ impl CpuSplit {
             return Err(format!("{cpus} CPUs exceed the limit of {MOST_CPUS}"));
         }
         let columns = (0..cpus).map(|cpu| format!("cpu{cpu}_ns")).collect();
-        Ok(Self { groups, columns, buffer, values: vec![None; cpus] })
+        // Threads are moved between CPUs many times a second; one second shows whether a group was spread evenly.
+        let table = TableInfo { period: SECOND, ..of_groups(INFO.name, columns, targets)? };
+        Ok(Self { table, groups, buffer, values: vec![None; cpus] })
     }
 }
 
@@ -62,30 +58,12 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 impl Source for CpuSplit {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.groups.iter().map(|(name, _)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// Threads are moved between CPUs many times a second; one second shows whether a group was spread
-    /// evenly.
-    fn period(&self) -> Duration {
-        SECOND
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
-        for (index, (_, file)) in self.groups.iter().enumerate() {
+        for (index, file) in self.groups.iter().enumerate() {
             self.values.fill(None);
             if let Ok(text) = file.read_record(&mut self.buffer) {
                 self.values.iter_mut().zip(words(text)).for_each(|(value, word)| {

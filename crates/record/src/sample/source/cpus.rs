@@ -8,8 +8,8 @@ use assay_sys::kernel::counters::fields;
 use assay_sys::kernel::{RereadFile, Root};
 
 use super::host_cpu::{COLUMNS, TICK_NS};
-use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
+use super::{Depth, Rows, Source, boxed, keep, names};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "cpus",
@@ -23,17 +23,17 @@ const PERIOD: Duration = Duration::from_millis(500);
 
 /// CPU time of each CPU.
 pub(super) struct Cpus {
+    table: TableInfo,
     file: RereadFile,
     /// The beginning of each line, including the blank.
     labels: Vec<String>,
-    columns: Vec<String>,
     buffer: Vec<u8>,
 }
 
 impl Cpus {
     /// The CPUs that are online now; CPUs that appear later are not followed.
     pub(super) fn open(root: &Root) -> Result<Self, String> {
-        let file = root.open_reread("/proc/stat").map_err(|error| error.to_string())?;
+        let file = keep(root, "/proc/stat")?;
         let mut buffer = Vec::new();
         let text = file.read_record(&mut buffer).map_err(|cause| cause.to_string())?;
         let labels: Vec<String> = String::from_utf8_lossy(text)
@@ -45,29 +45,16 @@ impl Cpus {
         if labels.is_empty() {
             return Err("/proc/stat has no line for a single CPU".to_owned());
         }
-        Ok(Self { file, labels, columns: names(&COLUMNS), buffer })
+        let cpus = labels.iter().map(|label| label.trim_end().to_owned()).collect();
+        let table = TableInfo::new(INFO.name, names(&COLUMNS), cpus);
+        let table = TableInfo { files: 1, period: PERIOD, ..table };
+        Ok(Self { table, file, labels, buffer })
     }
 }
 
 impl Source for Cpus {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.labels.iter().map(|label| label.trim_end().to_owned()).collect()
-    }
-
-    fn files(&self) -> usize {
-        1
-    }
-
-    fn period(&self) -> Duration {
-        PERIOD
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {

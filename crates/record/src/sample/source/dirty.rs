@@ -8,8 +8,8 @@ use assay_sys::kernel::anonymous_memory::page_size;
 use assay_sys::kernel::counters::keyed;
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
+use super::{Depth, Rows, Source, boxed, keep, names};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "dirty",
@@ -26,14 +26,14 @@ const KEYS: [&str; 4] =
 
 /// Dirty pages of the host.
 pub(super) struct Dirty {
+    table: TableInfo,
     file: RereadFile,
-    columns: Vec<String>,
     buffer: Vec<u8>,
 }
 
 impl Dirty {
     pub(super) fn open(root: &Root) -> Result<Self, String> {
-        let file = root.open_reread("/proc/vmstat").map_err(|error| error.to_string())?;
+        let file = keep(root, "/proc/vmstat")?;
         let mut buffer = Vec::new();
         let text = file.read(&mut buffer).map_err(|cause| format!("/proc/vmstat: {cause}"))?;
         if keyed(text, KEYS[0]).is_none() {
@@ -45,29 +45,14 @@ impl Dirty {
             "background_threshold_bytes",
             "threshold_bytes",
         ]);
-        Ok(Self { file, columns, buffer })
+        let table = TableInfo::new(INFO.name, columns, names(&["host"]));
+        Ok(Self { table: TableInfo { period: PERIOD, ..table }, file, buffer })
     }
 }
 
 impl Source for Dirty {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        vec!["host".to_owned()]
-    }
-
-    fn files(&self) -> usize {
-        1
-    }
-
-    fn period(&self) -> Duration {
-        PERIOD
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {

@@ -3,8 +3,8 @@
 use assay_sys::kernel::counters::fields;
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
+use super::{Depth, Rows, Source, boxed, keep, names};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 use crate::sample::target::Targets;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
@@ -15,8 +15,8 @@ pub(super) const INFO: SourceInfo = SourceInfo {
 
 /// All scratch disks.
 pub(super) struct Disks {
-    disks: Vec<(String, RereadFile)>,
-    columns: Vec<String>,
+    table: TableInfo,
+    disks: Vec<RereadFile>,
     buffer: Vec<u8>,
 }
 
@@ -25,10 +25,6 @@ impl Disks {
         if targets.disks.is_empty() {
             return Err("the study uses no block device".to_owned());
         }
-        let keep = |device: &String| {
-            let file = root.open_reread(format!("/sys/block/{device}/stat"));
-            file.map(|file| (device.clone(), file)).map_err(|error| error.to_string())
-        };
         let columns = names(&[
             "reads",
             "read_sectors",
@@ -43,31 +39,20 @@ impl Disks {
             "discard_sectors",
             "discard_ms",
         ]);
-        let disks =
-            targets.disks.iter().map(|disk| keep(&disk.device)).collect::<Result<_, _>>()?;
-        Ok(Self { disks, columns, buffer: Vec::new() })
+        let devices: Vec<String> = targets.disks.iter().map(|disk| disk.device.clone()).collect();
+        let open = |device: &String| keep(root, format!("/sys/block/{device}/stat"));
+        let disks = devices.iter().map(open).collect::<Result<_, _>>()?;
+        Ok(Self { table: TableInfo::new(INFO.name, columns, devices), disks, buffer: Vec::new() })
     }
 }
 
 impl Source for Disks {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.disks.iter().map(|(name, _)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        self.disks.len()
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
-        for (index, (_, file)) in self.disks.iter().enumerate() {
+        for (index, file) in self.disks.iter().enumerate() {
             let text = file.read_record(&mut self.buffer).unwrap_or_default();
             rows.add(index, &values(text));
         }

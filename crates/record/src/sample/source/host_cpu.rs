@@ -3,8 +3,8 @@
 use assay_sys::kernel::counters::fields;
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
+use super::{Depth, Rows, Source, boxed, keep, names};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "host_cpu",
@@ -22,34 +22,21 @@ pub(super) const COLUMNS: [&str; 8] =
 
 /// CPU time of the host.
 pub(super) struct HostCpu {
+    table: TableInfo,
     file: RereadFile,
-    columns: Vec<String>,
     buffer: Vec<u8>,
 }
 
 impl HostCpu {
     pub(super) fn open(root: &Root) -> Result<Self, String> {
-        let columns = names(&COLUMNS);
-        let file = root.open_reread("/proc/stat").map_err(|error| error.to_string())?;
-        Ok(Self { file, columns, buffer: Vec::new() })
+        let table = TableInfo::new(INFO.name, names(&COLUMNS), names(&["host"]));
+        Ok(Self { table, file: keep(root, "/proc/stat")?, buffer: Vec::new() })
     }
 }
 
 impl Source for HostCpu {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        vec!["host".to_owned()]
-    }
-
-    fn files(&self) -> usize {
-        1
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {

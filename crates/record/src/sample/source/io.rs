@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_sys::kernel::counters::{ReadWrite, blkio, io_stat};
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
+use super::{Depth, Rows, Source, boxed, keep, names};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 use crate::sample::target::{GroupTarget, IoFiles, Targets};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
@@ -23,18 +23,21 @@ enum Files {
 
 /// I/O of all groups.
 pub(super) struct GroupIo {
-    groups: Vec<(String, Files, String)>,
-    columns: Vec<String>,
+    table: TableInfo,
+    groups: Vec<(Files, String)>,
     buffer: Vec<u8>,
 }
 
 impl GroupIo {
     pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
-        let mut groups = Vec::new();
+        let (mut names_of_groups, mut groups) = (Vec::new(), Vec::new());
         let mut reason = "no group uses a disk".to_owned();
         for group in &targets.groups {
             match open_group(root, group) {
-                Ok((files, device)) => groups.push((group.name.clone(), files, device)),
+                Ok(opened) => {
+                    names_of_groups.push(group.name.clone());
+                    groups.push(opened);
+                }
                 Err(why) => reason = why,
             }
         }
@@ -42,18 +45,23 @@ impl GroupIo {
             return Err(reason);
         }
         let columns = names(&["read_bytes", "write_bytes", "read_ios", "write_ios"]);
-        Ok(Self { groups, columns, buffer: Vec::new() })
+        let files = groups.iter().map(|(files, _)| match files {
+            Files::Blkio { .. } => 2,
+            Files::IoStat(_) => 1,
+        });
+        let files = files.sum();
+        let table = TableInfo { files, ..TableInfo::new(INFO.name, columns, names_of_groups) };
+        Ok(Self { table, groups, buffer: Vec::new() })
     }
 }
 
 fn open_group(root: &Root, group: &GroupTarget) -> Result<(Files, String), String> {
     let (files, device) = group.io.as_ref().map_err(Clone::clone)?;
-    let keep = |path| root.open_reread(path).map_err(|error| error.to_string());
     let files = match files {
         IoFiles::Blkio { bytes, requests } => {
-            Files::Blkio { bytes: keep(bytes)?, requests: keep(requests)? }
+            Files::Blkio { bytes: keep(root, bytes)?, requests: keep(root, requests)? }
         }
-        IoFiles::IoStat(path) => Files::IoStat(keep(path)?),
+        IoFiles::IoStat(path) => Files::IoStat(keep(root, path)?),
     };
     Ok((files, device.clone()))
 }
@@ -95,28 +103,12 @@ impl Files {
 }
 
 impl Source for GroupIo {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.groups.iter().map(|(name, ..)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        let files = self.groups.iter().map(|(_, files, _)| match files {
-            Files::Blkio { .. } => 2,
-            Files::IoStat(_) => 1,
-        });
-        files.sum()
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, depth: Depth) {
-        for (index, (_, files, device)) in self.groups.iter().enumerate() {
+        for (index, (files, device)) in self.groups.iter().enumerate() {
             let read = files.read(device, depth, &mut self.buffer);
             let bytes = read.map(|(bytes, _)| bytes);
             let requests = read.and_then(|(_, requests)| requests);

@@ -5,9 +5,9 @@
 use assay_sys::kernel::counters::{keyed, number};
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
-use crate::sample::target::{MemoryFiles, Targets};
+use super::{Depth, Rows, Source, boxed, keep, names, of_groups};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
+use crate::sample::target::{GroupTarget, MemoryFiles, Targets};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "memory",
@@ -67,23 +67,18 @@ struct Files {
 
 /// Memory of all groups.
 pub(super) struct Memory {
-    groups: Vec<(String, Files)>,
-    columns: Vec<String>,
+    table: TableInfo,
+    groups: Vec<Files>,
     buffer: Vec<u8>,
     rounds: u64,
 }
 
 impl Memory {
     pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
-        let mut groups = Vec::new();
-        for group in &targets.groups {
-            let files = group.memory.as_ref().map_err(Clone::clone)?;
-            groups.push((group.name.clone(), open(root, files)?));
-        }
-        if groups.is_empty() {
-            return Err("no group is sampled".to_owned());
-        }
-        Ok(Self { groups, columns: names(&COLUMNS), buffer: Vec::new(), rounds: 0 })
+        let table = of_groups(INFO.name, names(&COLUMNS), targets)?;
+        let files = |group: &GroupTarget| open(root, group.memory.as_ref().map_err(Clone::clone)?);
+        let groups = targets.groups.iter().map(files).collect::<Result<_, String>>()?;
+        Ok(Self { table, groups, buffer: Vec::new(), rounds: 0 })
     }
 }
 
@@ -98,9 +93,7 @@ const fn is_due(index: usize, round: u64, every: u64) -> bool {
 }
 
 fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
-    let keep = |name: &str| {
-        root.open_reread(files.directory.join(name)).map_err(|error| error.to_string())
-    };
+    let keep = |name: &str| keep(root, files.directory.join(name));
     let current = keep(if files.is_v2 { "memory.current" } else { "memory.usage_in_bytes" })?;
     let peak = keep(if files.is_v2 { "memory.peak" } else { "memory.max_usage_in_bytes" }).ok();
     let swap = if files.is_v2 { keep("memory.swap.current").ok() } else { None };
@@ -190,20 +183,8 @@ fn more(text: &[u8]) -> [Option<u64>; 6] {
 }
 
 impl Source for Memory {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.groups.iter().map(|(name, _)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        self.groups.len()
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, depth: Depth) {
@@ -213,7 +194,7 @@ impl Source for Memory {
         // Skipped rounds do not count.
         self.rounds += 1;
         let every = long_every(self.groups.len());
-        for (index, (_, files)) in self.groups.iter().enumerate() {
+        for (index, files) in self.groups.iter().enumerate() {
             let long = depth == Depth::Full || is_due(index, self.rounds, every);
             rows.add(index, &files.read(long, &mut self.buffer));
         }

@@ -2,14 +2,12 @@
 //! reclaim moves: kinds of memory, the lists of reclaim, faults, refaults and scanned pages
 //! (Documentation/admin-guide/cgroup-v2.rst, "memory.stat"; cgroup-v1/memory.rst, section 5.2).
 
-use std::time::Duration;
-
 use assay_sys::kernel::counters::keyed;
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, SECOND, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
-use crate::sample::target::Targets;
+use super::{Depth, Rows, SECOND, Source, boxed, keep, names, of_groups};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
+use crate::sample::target::{GroupTarget, Targets};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "memory_stat",
@@ -55,25 +53,21 @@ const OLDER: [(&str, &str); 2] = [
 
 /// `memory.stat` of all groups.
 pub(super) struct MemoryStat {
-    groups: Vec<(String, RereadFile, bool)>,
-    columns: Vec<String>,
+    table: TableInfo,
+    groups: Vec<(RereadFile, bool)>,
     buffer: Vec<u8>,
 }
 
 impl MemoryStat {
     fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
-        let mut groups = Vec::new();
-        for group in &targets.groups {
+        let open = |group: &GroupTarget| {
             let memory = group.memory.as_ref().map_err(Clone::clone)?;
-            let file = root.open_reread(memory.directory.join("memory.stat"));
-            let file = file.map_err(|error| error.to_string())?;
-            groups.push((group.name.clone(), file, memory.is_v2));
-        }
-        if groups.is_empty() {
-            return Err("no group is sampled".to_owned());
-        }
+            Ok((keep(root, memory.directory.join("memory.stat"))?, memory.is_v2))
+        };
         let columns = names(&KEYS.map(|(column, ..)| column));
-        Ok(Self { groups, columns, buffer: Vec::new() })
+        let table = TableInfo { period: SECOND, ..of_groups(INFO.name, columns, targets)? };
+        let groups = targets.groups.iter().map(open).collect::<Result<_, String>>()?;
+        Ok(Self { table, groups, buffer: Vec::new() })
     }
 }
 
@@ -87,31 +81,15 @@ fn values(text: &[u8], is_v2: bool) -> [Option<u64>; KEYS.len()] {
 }
 
 impl Source for MemoryStat {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.groups.iter().map(|(name, ..)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        self.groups.len()
-    }
-
-    fn period(&self) -> Duration {
-        SECOND
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, depth: Depth) {
         if depth == Depth::Essential {
             return;
         }
-        for (index, (_, file, is_v2)) in self.groups.iter().enumerate() {
+        for (index, (file, is_v2)) in self.groups.iter().enumerate() {
             let text = file.read_record(&mut self.buffer).unwrap_or_default();
             rows.add(index, &values(text, *is_v2));
         }

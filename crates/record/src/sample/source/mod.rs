@@ -22,17 +22,18 @@ mod uncore;
 mod vmstat;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 pub use crate::run_folder::Rows;
-use assay_sys::kernel::Root;
+use assay_sys::kernel::{RereadFile, Root};
 
 pub use io::disk_bytes;
 pub use perf::COLUMNS as PERF_COLUMNS;
 pub use uncore::COLUMNS as UNCORE_COLUMNS;
 
 pub use crate::sample::registry::{Depth, Source};
-use crate::sample::registry::{Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 use crate::sample::target::Targets;
 
 /// All sources, in the order in which a round reads them.
@@ -129,6 +130,24 @@ pub fn prepare_chosen(root: &Root, targets: &Targets, choice: &Choice) -> Prepar
 /// A source for the list of those that are read.
 fn boxed<S: Source + 'static>(opened: Result<S, String>) -> Result<Box<dyn Source>, String> {
     opened.map(|source| Box::new(source) as Box<dyn Source>)
+}
+
+/// The table of a source with a row for each group.
+fn of_groups(
+    name: &'static str,
+    columns: Vec<String>,
+    targets: &Targets,
+) -> Result<TableInfo, String> {
+    if targets.groups.is_empty() {
+        return Err("no group is sampled".to_owned());
+    }
+    let groups = targets.groups.iter().map(|group| group.name.clone()).collect();
+    Ok(TableInfo::new(name, columns, groups))
+}
+
+/// Opens a file for all rounds.
+fn keep(root: &Root, path: impl AsRef<Path>) -> Result<RereadFile, String> {
+    root.open_reread(path).map_err(|error| error.to_string())
 }
 
 /// Owned names of columns.

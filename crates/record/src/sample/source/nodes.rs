@@ -4,14 +4,12 @@
 //! A node's counters are of allocations, not of accesses: a thread that keeps reading memory of another node
 //! does not show here.
 
-use std::time::Duration;
-
 use assay_sys::kernel::Root;
 
 use super::keyed_file::{Key, KeyedFile, count, kib, reasons};
 use super::{Depth, Rows, SECOND, Source, boxed, names};
 use crate::sample::nodes::Nodes;
-use crate::sample::registry::{Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "nodes",
@@ -44,8 +42,8 @@ pub(crate) const ALLOCATIONS: [Key; 6] = [
 
 /// All nodes.
 pub(super) struct NodeMemory {
-    nodes: Vec<(String, KeyedFile, KeyedFile)>,
-    columns: Vec<String>,
+    table: TableInfo,
+    nodes: Vec<(KeyedFile, KeyedFile)>,
     values: Vec<Option<u64>>,
     buffer: Vec<u8>,
 }
@@ -57,49 +55,31 @@ impl NodeMemory {
             let folder = format!("/sys/devices/system/node/node{node}");
             let memory = KeyedFile::open(root, &format!("{folder}/meminfo"), &MEMORY)?;
             let allocations = KeyedFile::open(root, &format!("{folder}/numastat"), &ALLOCATIONS)?;
-            Ok((format!("node{node}"), memory, allocations))
+            Ok((memory, allocations))
         };
         let nodes = online.ids().map(open).collect::<Result<Vec<_>, String>>()?;
         let columns: Vec<&str> = MEMORY.iter().chain(&ALLOCATIONS).map(|key| key.column).collect();
-        Ok(Self {
-            nodes,
-            values: vec![None; columns.len()],
-            columns: names(&columns),
-            buffer: Vec::new(),
-        })
+        let subjects = online.ids().map(|node| format!("node{node}")).collect();
+        let table = TableInfo::new(INFO.name, names(&columns), subjects);
+        let table = TableInfo { files: nodes.len() * 2, period: SECOND, ..table };
+        Ok(Self { table, nodes, values: vec![None; columns.len()], buffer: Vec::new() })
     }
 }
 
 impl Source for NodeMemory {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.nodes.iter().map(|(name, ..)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        self.nodes.len() * 2
-    }
-
-    fn period(&self) -> Duration {
-        SECOND
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn reasons(&self) -> Vec<(String, String)> {
-        let Some((_, memory, placed)) = self.nodes.first() else { return Vec::new() };
+        let Some((memory, placed)) = self.nodes.first() else { return Vec::new() };
         let mut missing = reasons("nodes", "a node's meminfo", &MEMORY, memory.absent());
         missing.extend(reasons("nodes", "a node's numastat", &ALLOCATIONS, placed.absent()));
         missing
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
-        for (index, (_, memory, placed)) in self.nodes.iter().enumerate() {
+        for (index, (memory, placed)) in self.nodes.iter().enumerate() {
             let (held, counted) = self.values.split_at_mut(MEMORY.len());
             memory.read(&mut self.buffer, held);
             placed.read(&mut self.buffer, counted);

@@ -21,7 +21,7 @@ use assay_sys::kernel::{Error, RereadFile, Root, move_pages, task};
 use super::{Depth, Rows, SECOND, Source, boxed};
 use crate::sample::nodes::Nodes;
 use crate::sample::process_tracker::ProcessTracker;
-use crate::sample::registry::{Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 use crate::sample::target::Targets;
 use columns::Columns;
 use draw::{Draw, drawn};
@@ -72,6 +72,7 @@ fn bytes_of(pages: u64) -> u64 {
 
 /// The pages of all processes of the targets.
 pub(super) struct Pages {
+    table: TableInfo,
     root: Root,
     members: ProcessTracker,
     processes: HashMap<u32, Process>,
@@ -92,11 +93,14 @@ impl Pages {
         if !root.exists("/proc/self/numa_maps") {
             return Err("this kernel has no /proc/PID/numa_maps (CONFIG_NUMA)".to_owned());
         }
+        let columns = Columns::new(nodes);
+        let table = TableInfo::new(INFO.name, columns.names.clone(), Vec::new());
         Ok(Self {
+            table: TableInfo { period: SECOND, ..table },
             root: root.clone(),
             members: ProcessTracker::new(root, processes),
             processes: HashMap::new(),
-            columns: Columns::new(nodes),
+            columns,
             buffer: Vec::new(),
             aside: BoundedQueries::with_limit(PATIENCE),
             refused: None,
@@ -238,24 +242,8 @@ fn draw_of(
 }
 
 impl Source for Pages {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns.names
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn files(&self) -> usize {
-        1
-    }
-
-    fn period(&self) -> Duration {
-        SECOND
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn reasons(&self) -> Vec<(String, String)> {

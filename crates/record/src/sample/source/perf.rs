@@ -1,14 +1,12 @@
 //! `perf`: performance counters of the CPU, on each node for all processes and for each group
 //! (perf_event_open(2)). Most virtual machines have none.
 
-use std::time::Duration;
-
 use assay_sys::kernel::event_counts::{Event, EventCount};
 use assay_sys::kernel::{Root, hardware_counters};
 
 use super::{Depth, Rows, SECOND, Source, boxed};
 use crate::sample::nodes::Nodes;
-use crate::sample::registry::{Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 use crate::sample::target::Targets;
 
 pub(super) const INFO: SourceInfo = SourceInfo {
@@ -34,9 +32,9 @@ const MOST_DESCRIPTORS: usize = 4096;
 
 /// Hardware counters by node.
 pub(super) struct Perf {
-    /// `host@node0`, `GROUP@node1`.
-    subjects: Vec<(String, Vec<EventCount>)>,
-    columns: Vec<String>,
+    /// Its subjects are `host@node0`, `GROUP@node1`.
+    table: TableInfo,
+    counts: Vec<Vec<EventCount>>,
     values: Vec<Option<u64>>,
     reasons: Vec<(String, String)>,
 }
@@ -61,7 +59,11 @@ impl Perf {
             Err(why) => reasons.push(("perf.groups".to_owned(), why)),
         }
         let columns: Vec<String> = events.iter().map(|(name, _)| (*name).to_owned()).collect();
-        Ok(Self { subjects, values: vec![None; columns.len()], columns, reasons })
+        let (subjects, counts): (_, Vec<Vec<EventCount>>) = subjects.into_iter().unzip();
+        let files = counts.iter().flatten().map(EventCount::descriptors).sum();
+        let values = vec![None; columns.len()];
+        let table = TableInfo::new(INFO.name, columns, subjects);
+        Ok(Self { table: TableInfo { files, period: SECOND, ..table }, counts, values, reasons })
     }
 }
 
@@ -107,26 +109,8 @@ fn groups(
 }
 
 impl Source for Perf {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.subjects.iter().map(|(name, _)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        let descriptors =
-            |counts: &Vec<EventCount>| counts.iter().map(EventCount::descriptors).sum::<usize>();
-        self.subjects.iter().map(|(_, counts)| descriptors(counts)).sum()
-    }
-
-    fn period(&self) -> Duration {
-        SECOND
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn reasons(&self) -> Vec<(String, String)> {
@@ -137,7 +121,7 @@ impl Source for Perf {
         if depth == Depth::Essential {
             return;
         }
-        for (index, (_, counts)) in self.subjects.iter_mut().enumerate() {
+        for (index, counts) in self.counts.iter_mut().enumerate() {
             for (value, count) in self.values.iter_mut().zip(counts) {
                 *value = count.read().ok();
             }
@@ -180,7 +164,7 @@ mod tests {
         perf.read(&mut rows, Depth::Whole);
         let table = rows.table();
         let faults = |first: bool| -> u64 {
-            let nodes = perf.subjects.len();
+            let nodes = perf.counts.len();
             let skip = if first { 0 } else { nodes };
             table.columns[0].values.iter().skip(skip).take(nodes).flatten().sum()
         };

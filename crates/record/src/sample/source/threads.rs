@@ -19,7 +19,7 @@ use super::aside::{Asked, aside};
 use super::{Depth, Rows, Source, names};
 use crate::sample::nodes::Nodes;
 use crate::sample::process_tracker::ProcessTracker;
-use crate::sample::registry::{Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 use crate::sample::target::Targets;
 use by_proc::Files;
 
@@ -73,6 +73,7 @@ struct Thread {
 
 /// The threads of all targets.
 pub(super) struct Threads {
+    table: TableInfo,
     root: Root,
     asked: Arc<Asked>,
     members: ProcessTracker,
@@ -81,7 +82,6 @@ pub(super) struct Threads {
     followed: BTreeMap<u32, Thread>,
     /// How often each name has been used.
     name_counts: HashMap<String, u32>,
-    columns: Vec<String>,
     buffer: Vec<u8>,
     round: u64,
     /// Number of followed threads that occurred in this round.
@@ -100,13 +100,13 @@ impl Threads {
             return Err("no group or process is followed".to_owned());
         }
         Ok(Self {
+            table: TableInfo::new(INFO.name, names(&COLUMNS), Vec::new()),
             root: root.clone(),
             asked: Arc::default(),
             members: ProcessTracker::new(root, processes),
             nodes: Nodes::read(root).ok(),
             followed: BTreeMap::new(),
             name_counts: HashMap::new(),
-            columns: names(&COLUMNS),
             buffer: Vec::new(),
             round: 0,
             present: 0,
@@ -206,20 +206,8 @@ fn row(nodes: Option<&Nodes>, state: &ThreadState) -> [Option<u64>; COLUMNS.len(
 }
 
 impl Source for Threads {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn files(&self) -> usize {
-        1
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn reasons(&self) -> Vec<(String, String)> {

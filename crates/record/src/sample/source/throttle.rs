@@ -4,9 +4,9 @@
 use assay_sys::kernel::counters::keyed;
 use assay_sys::kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
-use crate::sample::target::Targets;
+use super::{Depth, Rows, Source, boxed, keep, names};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
+use crate::sample::target::{Targets, ThrottleTarget};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "throttle",
@@ -16,23 +16,22 @@ pub(super) const INFO: SourceInfo = SourceInfo {
 
 /// Throttling of groups with a quota and of the groups around them.
 pub(super) struct Throttle {
-    groups: Vec<(String, RereadFile)>,
-    columns: Vec<String>,
+    table: TableInfo,
+    groups: Vec<RereadFile>,
     buffer: Vec<u8>,
 }
 
 impl Throttle {
     pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
-        let mut groups = Vec::new();
-        for target in targets.throttles.as_ref().map_err(Clone::clone)? {
-            let file = root.open_reread(&target.path).map_err(|error| error.to_string())?;
-            groups.push((target.name.clone(), file));
-        }
-        if groups.is_empty() {
+        let throttles = targets.throttles.as_ref().map_err(Clone::clone)?;
+        if throttles.is_empty() {
             return Err("no group has a CPU quota".to_owned());
         }
+        let open = |target: &ThrottleTarget| keep(root, &target.path);
+        let groups = throttles.iter().map(open).collect::<Result<_, _>>()?;
+        let subjects = throttles.iter().map(|target| target.name.clone()).collect();
         let columns = names(&["periods", "throttled_periods", "throttled_ns"]);
-        Ok(Self { groups, columns, buffer: Vec::new() })
+        Ok(Self { table: TableInfo::new(INFO.name, columns, subjects), groups, buffer: Vec::new() })
     }
 }
 
@@ -45,27 +44,15 @@ fn counters(text: &[u8]) -> [Option<u64>; 3] {
 }
 
 impl Source for Throttle {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.groups.iter().map(|(name, _)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        self.groups.len()
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, depth: Depth) {
         if depth == Depth::Essential {
             return;
         }
-        for (index, (_, file)) in self.groups.iter().enumerate() {
+        for (index, file) in self.groups.iter().enumerate() {
             let values = file.read_record(&mut self.buffer).map_or([None; 3], counters);
             rows.add(index, &values);
         }

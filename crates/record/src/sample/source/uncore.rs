@@ -3,15 +3,13 @@
 //! their codes, and the bytes per count in sysfs; only the driver of AMD's memory controllers lists no
 //! events, but their codes are the same since Zen 4.
 
-use std::time::Duration;
-
 use assay_sys::kernel::Root;
 use assay_sys::kernel::event_counts::{Event, EventCount};
 use assay_sys::units::CpuSet;
 
 use super::{Depth, Rows, SECOND, Source, boxed, names};
 use crate::sample::nodes::Nodes;
-use crate::sample::registry::{Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 
 pub(super) const INFO: SourceInfo = SourceInfo {
     name: "uncore",
@@ -64,9 +62,9 @@ struct DirectionCounter {
 
 /// Bytes by node.
 pub(super) struct Uncore {
-    /// `node0`, with the counters of both columns.
-    nodes: Vec<(String, [Vec<DirectionCounter>; 2])>,
-    columns: Vec<String>,
+    table: TableInfo,
+    /// The counters of both columns of each node.
+    nodes: Vec<[Vec<DirectionCounter>; 2]>,
 }
 
 impl Uncore {
@@ -90,7 +88,10 @@ impl Uncore {
             }
         }
         nodes.sort_by(|one, other| one.0.cmp(&other.0));
-        Ok(Self { nodes, columns: names(&COLUMNS) })
+        let (subjects, nodes): (_, Vec<[Vec<DirectionCounter>; 2]>) = nodes.into_iter().unzip();
+        let files = nodes.iter().flatten().map(Vec::len).sum();
+        let table = TableInfo::new(INFO.name, names(&COLUMNS), subjects);
+        Ok(Self { table: TableInfo { files, period: SECOND, ..table }, nodes })
     }
 }
 
@@ -198,32 +199,15 @@ fn spread(value: u64, positions: &str) -> Option<u64> {
 }
 
 impl Source for Uncore {
-    fn name(&self) -> &'static str {
-        INFO.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        self.nodes.iter().map(|(name, _)| name.clone()).collect()
-    }
-
-    fn files(&self) -> usize {
-        self.nodes.iter().flat_map(|(_, counters)| counters).map(Vec::len).sum()
-    }
-
-    fn period(&self) -> Duration {
-        SECOND
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn read(&mut self, rows: &mut Rows, depth: Depth) {
         if depth == Depth::Essential {
             return;
         }
-        for (index, (_, counters)) in self.nodes.iter_mut().enumerate() {
-            let [read, write] = counters;
+        for (index, [read, write]) in self.nodes.iter_mut().enumerate() {
             rows.add(index, &[sum(read), sum(write)]);
         }
     }
@@ -309,8 +293,8 @@ mod tests {
                 return;
             }
         };
-        assert_eq!(source.subjects(), ["node3"]);
-        assert_eq!(source.files(), 2);
+        assert_eq!(source.table.subjects, ["node3"]);
+        assert_eq!(source.table.files, 2);
         let mut rows = source.rows(|| 5);
         source.read(&mut rows, Depth::Whole);
         let memory = vec![1_u8; 64 << 20];

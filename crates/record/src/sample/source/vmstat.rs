@@ -9,18 +9,18 @@ use assay_sys::kernel::Root;
 
 use super::keyed_file::{Key, KeyedFile, count, kib, reasons};
 use super::{Depth, Rows, Source, boxed, names};
-use crate::sample::registry::{Inclusion, SourceInfo};
+use crate::sample::registry::{Inclusion, SourceInfo, TableInfo};
 
 pub(super) const VMSTAT_INFO: SourceInfo = SourceInfo {
     name: "vmstat",
     inclusion: Inclusion::Always,
-    open: |root, _| boxed(HostMemory::vmstat(root)),
+    open: |root, _| boxed(HostMemory::open(root, "vmstat", &VMSTAT)),
 };
 
 pub(super) const MEMINFO_INFO: SourceInfo = SourceInfo {
     name: "meminfo",
     inclusion: Inclusion::Always,
-    open: |root, _| boxed(HostMemory::meminfo(root)),
+    open: |root, _| boxed(HostMemory::open(root, "meminfo", &MEMINFO)),
 };
 
 /// Columns have the kernel's own names; `pgpgin` and `pgpgout` are KiB, the others events or pages.
@@ -108,36 +108,23 @@ pub(crate) const MEMINFO: [Key; 23] = [
 
 /// One of the two files.
 pub(super) struct HostMemory {
-    name: &'static str,
-    path: &'static str,
+    table: TableInfo,
+    path: String,
     keys: &'static [Key],
     file: KeyedFile,
-    columns: Vec<String>,
     values: Vec<Option<u64>>,
     buffer: Vec<u8>,
 }
 
 impl HostMemory {
-    pub(super) fn vmstat(root: &Root) -> Result<Self, String> {
-        Self::open(root, "vmstat", "/proc/vmstat", &VMSTAT)
-    }
-
-    pub(super) fn meminfo(root: &Root) -> Result<Self, String> {
-        Self::open(root, "meminfo", "/proc/meminfo", &MEMINFO)
-    }
-
-    fn open(
-        root: &Root,
-        name: &'static str,
-        path: &'static str,
-        keys: &'static [Key],
-    ) -> Result<Self, String> {
+    fn open(root: &Root, name: &'static str, keys: &'static [Key]) -> Result<Self, String> {
+        let path = format!("/proc/{name}");
+        let columns = names(&keys.iter().map(|key| key.column).collect::<Vec<_>>());
         Ok(Self {
-            name,
+            table: TableInfo::new(name, columns, names(&["host"])),
+            file: KeyedFile::open(root, &path, keys)?,
             path,
             keys,
-            file: KeyedFile::open(root, path, keys)?,
-            columns: names(&keys.iter().map(|key| key.column).collect::<Vec<_>>()),
             values: vec![None; keys.len()],
             buffer: Vec::new(),
         })
@@ -145,24 +132,12 @@ impl HostMemory {
 }
 
 impl Source for HostMemory {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        vec!["host".to_owned()]
-    }
-
-    fn files(&self) -> usize {
-        1
+    fn table(&self) -> &TableInfo {
+        &self.table
     }
 
     fn reasons(&self) -> Vec<(String, String)> {
-        reasons(self.name, self.path, self.keys, self.file.absent())
+        reasons(self.table.name, &self.path, self.keys, self.file.absent())
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
