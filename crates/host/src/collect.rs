@@ -17,7 +17,7 @@ pub use system::machine;
 pub use tools::locate_tools;
 pub use weight_mode::weight_mode;
 
-use crate::facts::{CgroupLayout, Disk, HostFacts, Node};
+use crate::facts::{CgroupLayout, Disk, HostFacts};
 use assay_sys::kernel::{Error, Root};
 use assay_sys::units::CpuSet;
 
@@ -28,6 +28,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
     let memory = memory::total(root, "MemTotal");
     let nodes = memory::nodes(root, &cpus.online, memory);
     let disks = disks::disks(root);
+    let with_memory = nodes.iter().filter(|node| node.memory.get() > 0);
     Ok(HostFacts {
         host_name: system::host_name(root),
         machine: machine(root),
@@ -38,7 +39,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         root: delegation::root(root),
         virtual_machine: system::virtual_machine(root),
         caches: cpus::caches(root, &cpus.online),
-        memory_nodes: nodes.iter().filter(|node| node.memory.get() > 0).map(node_id).collect(),
+        memory_nodes: with_memory.map(|node| node.id).collect(),
         cpus,
         nodes,
         memory,
@@ -69,8 +70,4 @@ pub(crate) fn disk_by_numbers(root: &Root, major: u32, minor: u32) -> Option<Dis
 /// The whole disk of this name.
 pub(crate) fn disk_named(root: &Root, name: &str) -> Option<Disk> {
     disks::disks(root).into_iter().find(|disk| disk.name == name)
-}
-
-const fn node_id(node: &Node) -> u16 {
-    node.id
 }

@@ -16,6 +16,7 @@ use assay_sys::kernel::{Error, Root};
 use assay_sys::units::Bytes;
 
 use crate::Ledger;
+use crate::ledger::Area;
 
 pub use format::EXT4_EXTENDED;
 pub use image::with_spare;
@@ -138,7 +139,10 @@ fn lay_out(
     let areas = partitions::plan(spec, disk.size)?;
     let is_persistent = matches!(spec.source, Source::Block { .. });
     if is_persistent && (!areas.is_empty() || spec.format != Format::None) {
-        block::note_signatures(root, ledger, disk, &areas)?;
+        // The disk and its partitions get signatures, which are wiped afterwards.
+        let whole = Area { start: 0, length: disk.size.get() };
+        let all = std::iter::once(whole).chain(areas.iter().copied()).collect();
+        ledger.write_signatures(root, &disk.device_path, all)?;
     }
     if !areas.is_empty() {
         (caller.progress)(Progress::Partitioning { partitions: spec.partitions });

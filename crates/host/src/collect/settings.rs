@@ -19,20 +19,15 @@ const FREQUENCY: [&str; 4] = [
 /// Every setting of the table with its present value, and the CPU frequency settings.
 pub(super) fn settings(root: &Root) -> BTreeMap<String, Available<String>> {
     let read = |setting: &HostSetting| (setting.name.to_owned(), reading(root, setting));
-    let clocked = FREQUENCY.iter().map(|name| ((*name).to_owned(), frequency(root, name)));
-    host_settings().iter().map(read).chain(clocked).collect()
-}
-
-fn frequency(root: &Root, name: &str) -> Available<String> {
-    match root.read_trimmed(format!("/sys/devices/system/cpu/{name}")) {
-        Ok(text) => Available::Value(text),
-        Err(error) => Available::NotAvailable(error.to_string()),
-    }
+    let frequency = |name: &&str| {
+        let read = root.read_trimmed(format!("/sys/devices/system/cpu/{name}"));
+        ((*name).to_owned(), Available::from(read))
+    };
+    host_settings().iter().map(read).chain(FREQUENCY.iter().map(frequency)).collect()
 }
 
 fn reading(root: &Root, setting: &HostSetting) -> Available<String> {
     match root.read_trimmed(setting.path()) {
-        Ok(text) => Available::Value(text),
         Err(error) if error.is(Errno::NOENT) => {
             let needs = setting.config.map(|config| format!(" and {config}")).unwrap_or_default();
             Available::NotAvailable(format!(
@@ -41,7 +36,7 @@ fn reading(root: &Root, setting: &HostSetting) -> Available<String> {
                 setting.since
             ))
         }
-        Err(error) => Available::NotAvailable(error.to_string()),
+        read => read.into(),
     }
 }
 

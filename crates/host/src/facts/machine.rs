@@ -144,7 +144,7 @@ pub struct HostFacts {
     /// I/O schedulers available on at least one queue.
     pub schedulers: Vec<String>,
     /// Whether null block devices can be created through configfs, or the reason why not.
-    #[serde(default = "null_blk_unknown")]
+    #[serde(default = "not_recorded")]
     pub null_blk: Available<()>,
     /// Whether pressure stall information is enabled, /proc/pressure.
     pub pressure: Available<bool>,
@@ -152,7 +152,7 @@ pub struct HostFacts {
     /// (CONFIG_MSDOS_PARTITION or CONFIG_EFI_PARTITION), if known.
     pub parses_partitions: Available<bool>,
     /// By which law weights of CPU divide: `smp` before Linux 7.3, since then as /sys/kernel/debug/sched/cgroup_mode says.
-    #[serde(default = "weight_mode_unknown")]
+    #[serde(default = "not_recorded")]
     pub weight_mode: Available<String>,
     /// Values of host settings (docs/reference/settings.md), by name, as read from the files. For
     /// choices all are listed, the active one in brackets. Empty in records of older versions.
@@ -186,11 +186,6 @@ const fn as_root() -> Available<()> {
 }
 
 /// The default for hosts recorded by older versions.
-fn null_blk_unknown() -> Available<()> {
-    Available::NotAvailable("not recorded by the version that measured this host".to_owned())
-}
-
-/// The default for hosts recorded by older versions.
-fn weight_mode_unknown() -> Available<String> {
+fn not_recorded<T>() -> Available<T> {
     Available::NotAvailable("not recorded by the version that measured this host".to_owned())
 }

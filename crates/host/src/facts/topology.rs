@@ -4,15 +4,6 @@ use assay_sys::units::CpuSet;
 
 use crate::facts::{Cache, HostFacts, Node};
 
-/// A node with its clusters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct NodeParts<'f> {
-    /// The node.
-    pub node: &'f Node,
-    /// Its cores grouped by the last-level cache that they share, in the order of their CPUs.
-    pub clusters: Vec<Cluster<'f>>,
-}
-
 /// Cores that share a last-level cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Cluster<'f> {
@@ -20,19 +11,6 @@ struct Cluster<'f> {
     pub cache: Option<&'f Cache>,
     /// The cores, each with its CPUs; several CPUs are SMT siblings.
     pub cores: Vec<&'f CpuSet>,
-}
-
-/// The nodes of a host, each with its clusters.
-#[must_use]
-fn topology(host: &HostFacts) -> Vec<NodeParts<'_>> {
-    let last = host.caches.iter().map(|cache| cache.level).max();
-    let last: Vec<&Cache> = host
-        .caches
-        .iter()
-        .filter(|cache| Some(cache.level) == last && cache.kind != "Instruction")
-        .collect();
-    let parts = |node| NodeParts { node, clusters: clusters(host, node, &last) };
-    host.nodes.iter().map(parts).collect()
 }
 
 fn clusters<'f>(host: &'f HostFacts, node: &Node, last: &[&'f Cache]) -> Vec<Cluster<'f>> {
@@ -76,25 +54,26 @@ pub fn memory_access(node: &Node) -> Option<String> {
 /// Each node with its caches and cores, and the distances between nodes.
 #[must_use]
 pub fn topology_lines(host: &HostFacts) -> Vec<String> {
-    let nodes = topology(host);
+    let level = host.caches.iter().map(|cache| cache.level).max();
+    let is_last = |cache: &&Cache| Some(cache.level) == level && cache.kind != "Instruction";
+    let last: Vec<&Cache> = host.caches.iter().filter(is_last).collect();
     let mut lines = Vec::new();
-    for parts in &nodes {
-        lines_of(parts, &mut lines);
+    for node in &host.nodes {
+        lines_of(node, &clusters(host, node, &last), &mut lines);
     }
-    if nodes.len() < 2 {
+    if host.nodes.len() < 2 {
         return lines;
     }
-    let names: Vec<String> = nodes.iter().map(|parts| format!("{:>6}", parts.node.id)).collect();
+    let names: Vec<String> = host.nodes.iter().map(|node| format!("{:>6}", node.id)).collect();
     lines.push(format!("  distances{}", names.concat()));
-    for parts in &nodes {
-        let row = parts.node.distances.iter().map(|distance| format!("{distance:>6}"));
-        lines.push(format!("  {:>9}{}", parts.node.id, row.collect::<String>()));
+    for node in &host.nodes {
+        let row = node.distances.iter().map(|distance| format!("{distance:>6}"));
+        lines.push(format!("  {:>9}{}", node.id, row.collect::<String>()));
     }
     lines
 }
 
-fn lines_of(parts: &NodeParts<'_>, lines: &mut Vec<String>) {
-    let node = parts.node;
+fn lines_of(node: &Node, clusters: &[Cluster<'_>], lines: &mut Vec<String>) {
     let cpus = match node.cpus.is_empty() {
         true => "no CPUs".to_owned(),
         false => format!("CPUs {}", node.cpus),
@@ -103,7 +82,7 @@ fn lines_of(parts: &NodeParts<'_>, lines: &mut Vec<String>) {
     let access = memory_access(node)
         .unwrap_or_else(|| "not available: the firmware reports none (ACPI HMAT)".to_owned());
     lines.push(format!("  node {}  {cpus}, {memory:.1} GiB; bandwidth {access}", node.id));
-    for cluster in &parts.clusters {
+    for cluster in clusters {
         let cache = cluster.cache.map_or_else(
             || "no known shared cache".to_owned(),
             |cache| format!("L{} {}", cache.level, cache.size),

@@ -7,9 +7,9 @@ use crate::facts::{Disk, Holder, Partition};
 use assay_sys::kernel::{Error, Root, block};
 use assay_sys::units::Bytes;
 
-use super::{Base, ScratchDisk};
-use crate::ledger::{Area, whole_disk};
-use crate::{Ledger, collect, command};
+use super::Base;
+use crate::ledger::whole_disk;
+use crate::{collect, command};
 
 /// What the user named: a whole disk, or a partition of one.
 struct Named {
@@ -161,18 +161,6 @@ fn signature(node: &Path) -> Result<Option<Content>, Error> {
     // With several signatures blkid ends with code 8 and prints nothing.
     let text = if named.is_empty() { "a signature".to_owned() } else { named.join(" ") };
     Ok(Some(Content { kinds: values(&["TYPE", "PTTYPE"]), text }))
-}
-
-/// Records that the disk and its partitions get signatures, so that they are wiped afterwards.
-pub(super) fn note_signatures(
-    root: &Root,
-    ledger: &mut Ledger,
-    disk: &ScratchDisk,
-    areas: &[Area],
-) -> Result<(), Error> {
-    let mut all = vec![Area { start: 0, length: disk.size.get() }];
-    all.extend_from_slice(areas);
-    ledger.write_signatures(root, &disk.device_path, all)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A directory of an existing file system, and a directory of the run in it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_sys::kernel::{Error, Root, block, filesystem};
 use assay_sys::units::Bytes;
@@ -19,7 +19,10 @@ pub(super) fn set_up(
     let path = path.canonicalize().map_err(|cause| {
         Error::new("use", path, &cause).with_hint("the directory must exist before the study runs")
     })?;
-    let own = make_own(root, ledger, spec, &path)?;
+    // That it can be made proves that the user's is writable. All data of workloads goes there, and it is
+    // removed with its contents, but nothing beside it.
+    let own = path.join(format!("assay-{}-{}", spec.name, std::process::id()));
+    ledger.make_tree(root, &own)?;
     let numbers = block::holding(&path)?;
     let device = whole_disk(root, &format!("{numbers}"));
     let (major, minor) = device
@@ -45,19 +48,6 @@ pub(super) fn set_up(
         mounts: vec![own],
         notes,
     })
-}
-
-/// Creates a directory of this run in the user's. This proves that it is writable; all data of
-/// workloads goes there, and it is removed with its contents, but nothing beside it.
-fn make_own(
-    root: &Root,
-    ledger: &mut Ledger,
-    spec: &ScratchSpec,
-    path: &Path,
-) -> Result<PathBuf, Error> {
-    let own = path.join(format!("assay-{}-{}", spec.name, std::process::id()));
-    ledger.make_tree(root, &own)?;
-    Ok(own)
 }
 
 pub(super) fn parse_numbers(text: &str) -> Option<(u32, u32)> {

@@ -33,8 +33,9 @@ type Directories<'h> = [(&'h Mounted, PathBuf)];
 pub(super) fn read(root: &Root, directories: &Directories) -> Counts {
     let reader = Reader { root, directories };
     let (read_bytes, write_bytes) = reader.io();
+    let on_v1 = reader.number("cpuacct", "cpuacct.usage").map(|time| time / 1000);
     Counts {
-        cpu_us: or(reader.nanoseconds("cpuacct", "cpuacct.usage"), || reader.cpu_stat()),
+        cpu_us: or(on_v1, || reader.cpu_stat()),
         memory: reader.either("memory", "memory.current", "memory.usage_in_bytes"),
         memory_peak: reader.either("memory", "memory.peak", "memory.max_usage_in_bytes"),
         pids: reader.number("pids", "pids.current"),
@@ -68,13 +69,6 @@ impl Reader<'_> {
     /// A file with different names on v1 and v2.
     fn either(&self, controller: &str, on_v2: &str, on_v1: &str) -> Available<u64> {
         or(self.number(controller, on_v1), || self.number(controller, on_v2))
-    }
-
-    fn nanoseconds(&self, controller: &str, file: &str) -> Available<u64> {
-        match self.number(controller, file) {
-            Available::Value(time) => Available::Value(time / 1000),
-            other => other,
-        }
     }
 
     /// cgroup2 counts CPU time in every group, whichever controllers it serves.

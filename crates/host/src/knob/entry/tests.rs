@@ -22,19 +22,6 @@ fn weights_have_the_limits_of_the_kernel() {
 }
 
 #[test]
-fn doubled_weights_exceed_the_range_of_bfq_at_the_fifth_group() {
-    let held: Vec<bool> =
-        (0..6).map(|step| fits("io.bfq.weight", &(100 << step).to_string())).collect();
-    assert_eq!(held, [true, true, true, true, false, false]);
-}
-
-#[test]
-fn the_message_names_the_range_and_the_value() {
-    let message = find("io.bfq.weight").unwrap().check("1600").unwrap_err();
-    assert!(message.contains("from 1 to 1000") && message.contains("`1600`"), "{message}");
-}
-
-#[test]
 fn limits_accept_amounts_and_max_but_no_other_words() {
     for value in ["max", "64 MiB", "1048576", "1g"] {
         assert!(fits("memory.max", value), "{value}");

@@ -96,12 +96,6 @@ fn supported_versions_follow_from_files_and_counterparts() {
 }
 
 #[test]
-fn a_misspelt_name_is_recognized() {
-    assert_eq!(suggest("io.wieght"), Some("io.weight"));
-    assert_eq!(suggest("memory.maximum.of.all"), None);
-}
-
-#[test]
 fn resettable_counters_and_other_views_are_no_settings() {
     let is_setting = |name: &str| settings().iter().any(|knob| knob.name == name);
     assert!(

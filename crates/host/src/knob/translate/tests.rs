@@ -187,15 +187,6 @@ fn a_weight_for_one_disk_has_its_own_file_on_v1() {
 }
 
 #[test]
-fn a_percentage_of_a_cpu_is_a_quota_on_both_versions() {
-    assert_eq!(files("cpu.max", "50 %", &v2(), "none"), pair("cpu.max", "50000 100000"));
-    assert_eq!(
-        writes("cpu.max", "200%", &v1()),
-        [pair("cpu.cfs_quota_us", "200000"), pair("cpu.cfs_period_us", "100000")]
-    );
-}
-
-#[test]
 fn renamed_knobs_keep_their_value_with_size_and_spelling() {
     for (knob, value, file, written) in [
         ("hugetlb.2MB.max", "4 MiB", "hugetlb.2MB.limit_in_bytes", "4194304"),
@@ -288,15 +279,6 @@ proptest! {
         // Rounding may change each of the two by at most half a share.
         let allowed = expected * (0.5 / shares(a) + 0.5 / shares(b)) * 1.1;
         prop_assert!((actual - expected).abs() <= allowed, "{expected} became {actual}");
-    }
-
-    #[test]
-    fn every_accepted_weight_can_be_translated_for_some_host(weight in 0u64..20_000) {
-        let text = weight.to_string();
-        let fits = find("io.weight").unwrap().check(&text).is_ok();
-        prop_assert_eq!(translate("io.weight", &text, &v2(), queue("none").as_ref()).is_ok(), fits);
-        let bfq = translate("io.weight", &text, &v2(), queue("bfq").as_ref());
-        prop_assert_eq!(bfq.is_ok(), (1..=1_000).contains(&weight));
     }
 
     #[test]
