@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::tree::{files, files_of_crates, is_test, root, shown, without_tests};
+use crate::tree::{files, root, shown};
 
 /// Every page of the documentation.
 fn pages() -> Vec<(PathBuf, String)> {
@@ -114,28 +114,6 @@ fn the_walks_and_a_new_promise_take_as_many_files_as_they_say() {
     for (text, begins, most) in claims {
         let paragraph = text.split("\n\n").find(|paragraph| paragraph.starts_with(begins));
         takes(paragraph.unwrap(), begins, most);
-    }
-}
-
-/// Otherwise a new relation would have to be added wherever an old one is named.
-#[test]
-fn no_relation_is_named_in_more_than_ten_files_of_the_program() {
-    let table =
-        std::fs::read_to_string(root().join("crates/record/src/terms/relation.rs")).unwrap();
-    let (_, kinds) = table.split_once("pub enum RelationKind {").unwrap();
-    let kinds = kinds.split('}').next().unwrap().lines().map(str::trim);
-    let kinds: Vec<&str> = kinds.filter_map(|line| line.strip_suffix(',')).collect();
-    assert!(kinds.len() > 5, "{kinds:?}");
-    let program = files_of_crates("rs").into_iter().filter(|path| !is_test(path));
-    let program: Vec<String> = program
-        .map(|path| without_tests(&std::fs::read_to_string(path).unwrap()).to_owned())
-        .collect();
-    for kind in kinds {
-        let names = ["RelationKind::", "RelationRecord::"].map(|owner| format!("{owner}{kind}"));
-        let names_it = |text: &&String| names.iter().any(|name| text.contains(name));
-        // The table itself names its own variants as `Self::`.
-        let count = 1 + program.iter().filter(names_it).count();
-        assert!(count <= 10, "{kind} is named in {count} files");
     }
 }
 

@@ -13,4 +13,3 @@ mod sources;
 mod supply;
 mod tree;
 mod waits;
-mod words;

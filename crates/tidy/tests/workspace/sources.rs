@@ -89,16 +89,6 @@ fn every_file_begins_with_a_description() {
 }
 
 #[test]
-fn file_names_are_not_generic() {
-    for (path, _) in sources() {
-        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
-        for generic in ["utils", "util", "common", "helpers", "helper", "manager", "misc"] {
-            assert_ne!(stem, generic, "{}", shown(&path));
-        }
-    }
-}
-
-#[test]
 fn unsafe_code_is_allowed_in_kernel_in_loadgen_memory_and_in_the_file_that_calls_rocksdb() {
     for (path, text) in sources() {
         let allows = text.contains(concat!("allow(unsafe", "_code)"));
