@@ -126,18 +126,6 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_run_becomes_a_text_of_each_format_that_suits_it() {
-        for (format, part) in
-            [(ExportFormat::OpenMetrics, "# EOF"), (ExportFormat::Junit, "</testsuites>")]
-        {
-            let mut text = Vec::new();
-            export_text(&recorded(), format, &mut text).unwrap();
-            let text = String::from_utf8(text).unwrap();
-            assert!(text.contains(part), "{format:?}: {text}");
-        }
-    }
-
-    #[test]
     fn a_document_holds_one_run() {
         let two = [recorded(), recorded()].concat();
         let mut text = Vec::new();

@@ -1,21 +1,19 @@
 //! Errors around a run: missing privileges, no space for the ledger, damaged and foreign ledgers,
-//! processes that do not die, groups that others use. Each is reported, with exit code 4 if nothing was
+//! groups that others use. Each is reported, with exit code 4 if nothing was
 //! changed and 6 if something is left.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread::sleep;
 use std::time::Duration;
 
 use assay_test_support::{HostSnapshot, entries, own, skip};
 use rustix::process::Signal;
 
 use crate::bench::Bench;
-use crate::freezer::Freezer;
 use crate::halt::{Moment, run_until};
-use crate::own_device::{Mounted, OwnDevice};
-use crate::running::{Running, processes_in};
+use crate::own_device::Mounted;
+use crate::running::Running;
 use crate::study::Weights;
 
 /// The program started by the command `rights`, which drops privileges first.
@@ -51,33 +49,15 @@ fn a_container_without_rights_is_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_leaves_nothing() {
+fn a_disk_that_fills_up_under_the_ledger_ends_a_run_and_leaves_nothing() {
     let Some(bench) = Bench::on_host("a full disk for the ledger") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
     let before = HostSnapshot::take();
     let study = Weights { at_most: "1 s", ..Weights::small() };
-    let study = bench.write("study.toml", &study.text());
-    let start = |name: &str| {
-        let mut command = bench.program();
-        command.env("ASSAY_STATE", &state.at);
-        // A page of the file system may have space for the entries of the first repeats.
-        command
-            .args(["run", "--yes"])
-            .arg(&study)
-            .arg("--repeats")
-            .arg("20")
-            .arg("--out")
-            .arg(bench.path(name));
-        Running::start(command, bench.folder(), bench.path(name))
-    };
-    state.fill();
-    let ended = start("full").end(Duration::from_secs(60));
-    ended.assert_code(4);
-    ended.assert_says(&["No space left on device", "ASSAY_STATE"]);
-    HostSnapshot::assert_same(&before, "full from the start");
-
-    fs::remove_file(state.filler()).unwrap();
-    let mut run = start("fills");
+    let mut command = bench.run_command(&bench.write("study.toml", &study.text()));
+    // A page of the file system may have space for the entries of the first repeats.
+    command.args(["--repeats", "20"]).env("ASSAY_STATE", &state.at);
+    let mut run = Running::start(command, bench.folder(), bench.out());
     run.wait_until("the window", |run| run.says("run"));
     state.fill();
     let ended = run.end(Duration::from_secs(60));
@@ -85,27 +65,6 @@ fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_le
     ended.assert_says(&["append to the ledger", "No space left on device"]);
     HostSnapshot::assert_same(&before, "full after the first changes");
     assert!(entries(&state.at.join("ledger")).is_empty());
-}
-
-#[test]
-fn a_state_directory_that_cannot_be_written_is_refused_with_the_remedy() {
-    let Some(bench) = Bench::on_host("a state directory that is a file") else { return };
-    let file = bench.write("file", "in the way");
-    let study = bench.write("study.toml", &Weights::small().text());
-    for state in [file.join("state"), PathBuf::from("/proc/assay")] {
-        let mut command = bench.program();
-        command
-            .env("ASSAY_STATE", state)
-            .args(["run", "--yes"])
-            .arg(&study)
-            .arg("--out")
-            .arg(bench.out());
-        let ended = bench.finish(command);
-        ended.assert_code(4);
-        ended.assert_says(&["ASSAY_STATE"]);
-        let _ = fs::remove_dir_all(bench.out());
-        bench.assert_host_is_as_before("no place for the ledger");
-    }
 }
 
 /// A run killed in its window, and its ledger.
@@ -161,32 +120,6 @@ fn a_ledger_of_a_newer_assay_is_left_alone() {
     assert_eq!(fs::read_to_string(&ledger).unwrap(), line);
 }
 
-#[test]
-fn a_process_that_survives_sigkill_is_named_and_a_later_restore_succeeds() {
-    let Some(bench) = Bench::on_host("a process that does not die") else { return };
-    let Some(freezer) = Freezer::make() else {
-        skip("a process that does not die", "no freezer on cgroup v1");
-        return;
-    };
-    let before = HostSnapshot::take();
-    let run = run_until(&bench, Moment::Run);
-    let victim = processes_in(&bench.out()).pop().unwrap();
-    freezer.put(victim);
-    freezer.freeze();
-    run.kill();
-    let restored = bench.assay(["restore"]);
-    restored.assert_code(6);
-    restored.assert_says(&[
-        "these processes survived SIGKILL",
-        &format!("{victim} (fio)"),
-        "write THAWED to its freezer.state",
-    ]);
-    freezer.thaw();
-    sleep(Duration::from_millis(200));
-    bench.assay(["restore"]).assert_code(0);
-    HostSnapshot::assert_same(&before, "thawed and restored");
-}
-
 /// Processes in a group made by Assay are killed with it, as systemd kills the processes of a unit.
 #[test]
 fn a_foreign_process_in_a_group_of_assay_is_killed_with_the_group() {
@@ -207,29 +140,4 @@ fn a_foreign_process_in_a_group_of_assay_is_killed_with_the_group() {
     bench.assay(["restore"]).assert_code(0);
     assert!(!foreign.wait().unwrap().success(), "it was ended with the group");
     bench.assert_host_is_as_before("restored with a foreign process inside");
-}
-
-/// Each state directory has its own ledgers, so the two runs do not see each other; each restores its own
-/// changes.
-#[test]
-fn two_runs_with_separate_state_directories_both_restore_their_changes() {
-    let Some(bench) = Bench::on_host("two state directories") else { return };
-    let devices = ["one", "two"].map(|name| OwnDevice::attach(&bench.path(name), 64));
-    let before = HostSnapshot::take();
-    let runs = devices.each_ref().map(|device| {
-        let name = device.node.file_name().unwrap().to_str().unwrap().to_owned();
-        let study = Weights { disk: device.as_disk(), at_most: "1 s", ..Weights::small() };
-        let study = bench.write(&format!("{name}.toml"), &study.text());
-        let mut command = bench.program();
-        let out = bench.path(&format!("run-{name}"));
-        command.env("ASSAY_STATE", bench.path(&format!("state-{name}")));
-        command.args(["run", "--yes"]).arg(study).arg("--out").arg(&out);
-        let folder = bench.path(&format!("output-{name}"));
-        fs::create_dir(&folder).unwrap();
-        Running::start(command, &folder, out)
-    });
-    for run in runs {
-        run.end(Duration::from_secs(120)).assert_verdict();
-    }
-    HostSnapshot::assert_same(&before, "after two runs at once");
 }

@@ -1,17 +1,12 @@
 //! Judging and reporting a recorded run again.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::bench::Bench;
 use crate::running::json;
 use crate::study::Weights;
 use assay_test_support::HostSnapshot;
-
-/// The verdict does not matter.
-fn brief(bench: &Bench) -> PathBuf {
-    bench.write("study.toml", &Weights { at_most: "1 s", ..Weights::small() }.text())
-}
 
 fn judge(bench: &Bench, run: &Path) -> (Option<i32>, String) {
     let ended = bench.assay(["judge".as_ref(), run.as_os_str()]);
@@ -19,9 +14,10 @@ fn judge(bench: &Bench, run: &Path) -> (Option<i32>, String) {
 }
 
 #[test]
-fn judging_a_run_again_gives_an_identical_verdict() {
+fn judging_a_run_again_or_elsewhere_gives_an_identical_verdict() {
     let Some(bench) = Bench::on_host("judging again") else { return };
-    let first = bench.run(&brief(&bench), &[]);
+    let study = Weights { at_most: "1 s", ..Weights::small() };
+    let first = bench.run(&bench.write("study.toml", &study.text()), &[]);
     first.assert_verdict();
     let run = bench.out();
     let verdict = fs::read_to_string(run.join("verdict.json")).unwrap();
@@ -37,31 +33,23 @@ fn judging_a_run_again_gives_an_identical_verdict() {
     assert_eq!(reported.stdout.trim(), run.join("report.html").display().to_string());
     assert_eq!(fs::read_to_string(run.join("report.html")).unwrap(), report);
     HostSnapshot::assert_same(bench.before(), "after judging again");
-}
 
-#[test]
-fn a_moved_run_without_logs_can_be_judged() {
-    let Some(bench) = Bench::on_host("judging a copy") else { return };
-    let first = bench.run(&brief(&bench), &[]);
-    first.assert_verdict();
-    let verdict = fs::read_to_string(bench.out().join("verdict.json")).unwrap();
+    // A copy elsewhere, without logs.
     let moved = bench.path("elsewhere");
-    fs::rename(bench.out(), &moved).unwrap();
+    fs::rename(&run, &moved).unwrap();
     fs::remove_dir_all(moved.join("logs")).unwrap();
     assert_eq!(judge(&bench, &moved), (first.status.code(), verdict));
+    never_a_verdict_on_damaged_samples(&bench, &moved);
 }
 
-#[test]
-fn a_damaged_table_of_samples_is_an_error_or_void_and_never_a_verdict() {
-    let Some(bench) = Bench::on_host("damaged samples") else { return };
-    let first = bench.run(&brief(&bench), &[]);
-    first.assert_verdict();
-    let table = bench.out().join("samples/trial-00-repeat-00/io.parquet");
+/// An error or void.
+fn never_a_verdict_on_damaged_samples(bench: &Bench, run: &Path) {
+    let table = run.join("samples/trial-00-repeat-00/io.parquet");
     let bytes = fs::read(&table).unwrap();
     fs::write(&table, &bytes[..bytes.len() / 2]).unwrap();
-    let ended = bench.assay(["judge".as_ref(), bench.out().as_os_str()]);
+    let ended = bench.assay(["judge".as_ref(), run.as_os_str()]);
     match ended.status.code() {
-        Some(3) => assert_eq!(json(&bench.out().join("verdict.json"))["verdict"], "void"),
+        Some(3) => assert_eq!(json(&run.join("verdict.json"))["verdict"], "void"),
         Some(2) => ended.assert_says(&["io.parquet"]),
         _ => panic!("{ended:?}"),
     }

@@ -40,12 +40,7 @@ impl Bench {
 
     /// For a test that measures, alone (`.config/nextest.toml`).
     pub(crate) fn alone(test: &str) -> Option<Self> {
-        Self::alone_with(test, &NEEDS)
-    }
-
-    /// Like above, with requirements other than a disk with weights.
-    pub(crate) fn alone_with(test: &str, needs: &[Need]) -> Option<Self> {
-        Some(Self::make(Some(host_alone(test, needs)?)))
+        Some(Self::make(Some(host_alone(test, &NEEDS)?)))
     }
 
     /// For a test that measures what others may slow down but not falsify, one at a time.

@@ -11,46 +11,6 @@ use crate::bench::Bench;
 use crate::evidence::links;
 use crate::running::Running;
 
-#[test]
-fn targets_that_are_not_there_are_refused_with_a_remedy() {
-    let bench = Bench::aside();
-    for (arguments, says) in [
-        (&[][..], "give one of --group, --pid, --unit"),
-        (&["--group", "/no/such/group"], "no group `/no/such/group`"),
-        (&["--group", "/"], "name one of them"),
-        (&["--pid", "4194304"], "/proc/4194304/cgroup"),
-        (&["--group", "/one", "--pid", "1"], "cannot be used with"),
-        (&["--set", "cpu.max=max", "--pid", "1"], "--set"),
-    ] {
-        let mut command = bench.program();
-        command.arg("blame").args(arguments);
-        let ended = bench.finish(command);
-        ended.assert_code(2);
-        assert!(ended.stderr.contains(says), "{}", ended.stderr);
-    }
-}
-
-#[test]
-fn a_command_that_is_watched_leaves_a_document_and_no_group() {
-    let needs = [Need::Controller("cpu")];
-    let Some(bench) = Bench::measured("blame: a command", &needs) else { return };
-    let mut command = bench.program();
-    let script = "timeout 1 sh -c 'while :; do :; done'; exit 7";
-    command.args(["blame", "--set", "cpu.max=20000 100000", "-ojson", "--", "sh", "-c", script]);
-    let ended = bench.finish(command);
-    ended.assert_code(5);
-    assert!(ended.stderr.contains("exit code 7"), "{}", ended.stderr);
-    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(answer["schema"], 1);
-    assert_eq!(answer["verdict"], "valid", "{answer:#}");
-    let parts = answer["parts"].as_array().unwrap();
-    let sum: u64 = parts.iter().map(|part| part["ns"].as_u64().unwrap()).sum();
-    assert_eq!(Some(sum), answer["waited_ns"].as_u64(), "{answer:#}");
-    assert!(parts.iter().any(|part| part["culprit"] == "own_quota"), "{answer:#}");
-    assert!(!answer["longest"].as_array().unwrap().is_empty(), "{answer:#}");
-    bench.assert_host_is_as_before("blame of a command");
-}
-
 /// Processes that begin and end meanwhile, each of which waits for something else most of the time.
 #[test]
 fn the_whole_time_of_threads_is_told_by_what_they_waited_for() {
@@ -85,40 +45,6 @@ fn the_whole_time_of_threads_is_told_by_what_they_waited_for() {
         assert!(seconds(on) > least, "{on}: {time:#}");
     }
     bench.assert_host_is_as_before("thread time");
-}
-
-#[test]
-fn a_lock_of_the_kernel_is_laid_to_the_group_that_holds_it() {
-    let needs = [Need::Controller("cpu"), Need::Tool("fio")];
-    let Some(bench) = Bench::with("blame: locks", &needs) else { return };
-    // A write locks the inode. Both on one CPU: of two, one spins while the other runs.
-    let file = bench.path("file");
-    let write = |options: &str| {
-        format!(
-            "exec taskset -c 0 fio --name=one --filename={} --rw=write --size=32M --fallocate=none --ioengine=psync --thread \
-             --output=/dev/null --time_based {options}",
-            file.display()
-        )
-    };
-    let mut holder = bench.program();
-    // One state has one run at a time.
-    holder.env("ASSAY_STATE", bench.path("beside"));
-    holder.args(["exec", "--", "sh", "-c", &write("--bs=32M --runtime=60")]);
-    let mut holder = Running::start(holder, bench.folder(), bench.path("held"));
-    let is_written = || std::fs::metadata(&file).is_ok_and(|file| file.len() >= 32 << 20);
-    holder.wait_until("it writes", |_| is_written());
-    let mut waiter = bench.program();
-    waiter.args(["blame", "-ojson", "--", "sh", "-c", &write("--bs=4k --runtime=2")]);
-    let ended = bench.finish(waiter);
-    holder.signal(Signal::INT);
-    holder.end(Duration::from_secs(30));
-    ended.assert_code(0);
-    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let first = &answer["thread_time"]["locks"][0];
-    let by = first["group"].as_str().unwrap_or_default();
-    assert!(by.contains("assay-exec"), "{answer:#}");
-    assert!(first["ns"].as_u64() > Some(50_000_000), "{answer:#}");
-    bench.assert_host_is_as_before("locks");
 }
 
 /// Threads that had no event from the beginning to the end.
@@ -187,21 +113,6 @@ fn an_interrupted_watch_still_answers() {
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(130);
     assert!(ended.stdout.contains("for a CPU in"), "{}", ended.stdout);
-}
-
-/// On a busy machine the verifier of the kernel takes seconds for each program.
-#[test]
-fn a_signal_while_programs_are_loaded_ends_it_before_the_next_one() {
-    let test = "blame: a signal while programs are loaded";
-    let Some(bench) = Bench::with(test, &[Need::Controller("cpu")]) else { return };
-    let mut command = bench.program();
-    command.args(["blame", "--for", "600s", "--", "sleep", "600"]);
-    let mut run = Running::start(command, bench.folder(), bench.out());
-    run.wait_until("the first program", |run| links(run.pid().as_raw_nonzero().get()) > 0);
-    run.signal(Signal::TERM);
-    let ended = run.end(Duration::from_secs(60));
-    ended.assert_code(130);
-    bench.assert_host_is_as_before(test);
 }
 
 /// Guests of other kernels do the same.

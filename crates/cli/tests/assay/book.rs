@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod commands;
-mod completing;
 mod extract;
 mod help;
 mod package;

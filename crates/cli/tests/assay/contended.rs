@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::delegated::as_nobody;
-use crate::running::Running;
 
 const MOUNT: &str = "/sys/fs/cgroup/cpu";
 
@@ -112,70 +111,6 @@ fn bench(test: &str) -> Option<Bench> {
     None
 }
 
-/// What was seen of the children of this test.
-fn own(answer: &Value, level: &Level) -> Value {
-    let levels = answer["contended"]["cpu"]["value"].as_array();
-    let levels = levels.unwrap_or_else(|| panic!("{answer:#}"));
-    let own = levels.iter().find(|one| one["parent"] == level.name());
-    own.unwrap_or_else(|| panic!("{answer:#}")).clone()
-}
-
-#[test]
-fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
-    let test = "weights while groups contend";
-    let Some(bench) = bench(test) else { return };
-    {
-        let mut level = Level::make();
-        level.group("a", 1024, HOG);
-        level.group("b", 3072, HOG);
-        bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
-        let ended = bench.assay(["fairness", "--for", "4s", "-ojson"]);
-        let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
-        let kept = own(&answer, &level);
-        // Where switches are hidden, half of the cells may be dropped, and the interval be too wide for a decision.
-        assert!(kept["verdict"] == "kept" || kept["verdict"] == "undecided", "{kept:#}");
-        assert!(kept["contended_s"].as_f64().unwrap() > 1.0, "{kept:#}");
-        let got = kept["rows"][0]["got"]["value"].as_f64().unwrap();
-        assert!((got - 0.25).abs() < 0.04, "{kept:#}");
-        let promised = kept["rows"][0]["promised"].as_f64().unwrap();
-        assert!((promised - 0.25).abs() < 1e-9, "{kept:#}");
-
-        level.set("b", "cpu.shares", "1024");
-        let b = format!("{}/b", level.name());
-        let ended = bench.assay(["fairness", "host.json", "--group", &b, "--for", "4s", "-ojson"]);
-        ended.assert_code(1);
-        let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
-        let broken = own(&answer, &level);
-        assert_eq!(broken["verdict"], "broken", "{broken:#}");
-        let note = broken["rows"][1]["notes"][0].as_str().unwrap();
-        assert!(note.contains("divides by 1024"), "{broken:#}");
-    }
-    bench.assert_host_is_as_before(test);
-}
-
-#[test]
-fn where_nothing_contended_it_is_void_and_a_quota_that_held_is_bound() {
-    let test = "a quota while nothing contends";
-    let Some(bench) = bench(test) else { return };
-    {
-        let mut level = Level::make();
-        level.group("a", 1024, HOG);
-        level.set("a", "cpu.cfs_quota_us", "20000");
-        level.group("b", 1024, "while :; do sleep 0.02; done");
-        let ended = bench.assay(["fairness", "--for", "2s", "-ojson"]);
-        ended.assert_code(0);
-        let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
-        let void = own(&answer, &level);
-        assert_eq!(void["verdict"], "void", "{void:#}");
-        let limits = answer["contended"]["limits"].as_array().unwrap();
-        let quota = limits.iter().find(|one| one["group"] == format!("{}/a", level.name()));
-        assert_eq!(quota.unwrap()["state"], "bound", "{answer:#}");
-        // Of twenty periods; beside other tests few are used up.
-        assert!(quota.unwrap()["hits"].as_u64().unwrap() > 0, "{answer:#}");
-    }
-    bench.assert_host_is_as_before(test);
-}
-
 #[test]
 fn a_user_without_programs_sees_what_was_used_and_no_verdict() {
     let test = "fairness without eBPF";
@@ -209,26 +144,6 @@ fn a_user_without_programs_sees_what_was_used_and_no_verdict() {
     bench.assert_host_is_as_before(test);
 }
 
-#[test]
-fn an_interrupted_watch_still_answers() {
-    let test = "interrupted fairness";
-    let Some(bench) = Bench::with(test, &[Need::Controller("cpu")]) else { return };
-    let mut command = bench.program();
-    command.args(["fairness", "--for", "600s"]);
-    let mut run = Running::start(command, bench.folder(), bench.out());
-    run.wait_until("it catches signals", |run| {
-        let path = format!("/proc/{}/status", run.pid().as_raw_nonzero());
-        let status = fs::read_to_string(path).unwrap();
-        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-        u64::from_str_radix(caught.trim(), 16).unwrap() & 2 != 0
-    });
-    std::thread::sleep(Duration::from_secs(2));
-    run.signal(rustix::process::Signal::INT);
-    let ended = run.end(Duration::from_secs(60));
-    ended.assert_code(130);
-    assert!(ended.stdout.contains("Configured and actual"), "{}", ended.stdout);
-}
-
 /// They have their own processes and settings, which a run leaves alone.
 #[test]
 fn a_study_judges_groups_that_exist_by_their_own_weights() {
@@ -241,7 +156,7 @@ fn a_study_judges_groups_that_exist_by_their_own_weights() {
         };
         let promise = "[[promises]]\nmeasure = \"cpu.time\"\nwithin = \"10 %\"\n";
         let text = format!(
-            "title = \"Both\"\n[design]\nrepeats = 8\nat_most = \"2500 ms\"\n{}{}{promise}is = \"proportional\"\nto = \
+            "title = \"Both\"\n[design]\nrepeats = 8\nat_most = \"1500 ms\"\n{}{}{promise}is = \"proportional\"\nto = \
              \"cpu.weight\"\n{promise}is = \"equal\"\n",
             group("a"),
             group("b"),

@@ -10,7 +10,7 @@ use assay_sys::kernel::Root;
 use assay_test_support::{HostSnapshot, entries, own, skip};
 
 use crate::bench::Bench;
-use crate::running::{Running, json};
+use crate::running::json;
 
 pub(crate) const NOBODY: u32 = 65_534;
 
@@ -127,25 +127,6 @@ fn a_user_can_use_delegated_groups_and_is_told_what_needs_root() {
     assert!(entries(&bench.path("home/state/assay/ledger")).is_empty());
 }
 
-#[test]
-fn a_users_run_that_is_killed_is_restored_by_the_user() {
-    let controllers = ["cpu", "cpuacct", "memory", "pids"];
-    let Some((bench, _groups)) = delegated("a user's run is killed", &controllers) else { return };
-    let mut run = as_nobody(&bench);
-    let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
-    let out = bench.path("home/run");
-    run.args(["run", "--yes"]).arg(study(&bench, KNOBS)).arg("--out").arg(&out);
-    let mut run = Running::start(run, bench.folder(), out);
-    run.wait_until("the window", |run| run.says("run"));
-    run.kill();
-    let mut restore = as_nobody(&bench);
-    restore.arg("restore");
-    let restored = bench.finish(restore);
-    restored.assert_code(0);
-    assert_eq!(restored.stdout, "the host is restored\n");
-    HostSnapshot::assert_same(&before, "after a user's restore");
-}
-
 /// Running as oneself needs no change of user.
 #[test]
 fn a_user_may_run_workloads_as_oneself() {
@@ -191,31 +172,6 @@ fn ungrouped_workloads_of_a_user_need_a_delegated_group() {
     assert!(crate::running::processes_in(bench.folder()).is_empty());
 }
 
-/// Each has a separate state directory, and neither changes anything of the other.
-#[test]
-fn root_and_a_user_run_at_the_same_time() {
-    let controllers = ["cpu", "cpuacct"];
-    let Some((bench, _groups)) = delegated("two users at once", &controllers) else { return };
-    let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
-    let out = bench.path("home/run");
-    let mut of_user = as_nobody(&bench);
-    of_user
-        .args(["run", "--yes"])
-        .arg(study(&bench, "\"cpu.weight\" = [100, 300]"))
-        .arg("--out")
-        .arg(&out);
-    let small = crate::study::Weights { at_most: "1 s", ..crate::study::Weights::small() };
-    let small = bench.write("small.toml", &small.text());
-    let output = bench.path("output");
-    fs::create_dir(&output).unwrap();
-    let of_user = Running::start(of_user, &output, out);
-    let of_root = bench.start(&small, &[]);
-    for run in [of_user, of_root] {
-        run.end(std::time::Duration::from_secs(60)).assert_verdict();
-    }
-    HostSnapshot::assert_same(&before, "after two users at once");
-}
-
 #[test]
 fn groups_that_were_not_delegated_are_refused_by_name() {
     let controllers = ["cpu", "cpuacct"];
@@ -234,34 +190,6 @@ fn groups_that_were_not_delegated_are_refused_by_name() {
     ]);
     assert!(!ended.stderr.contains("cpu.weight"), "{}", ended.stderr);
     HostSnapshot::assert_same(&before, "after the refusal");
-}
-
-#[test]
-fn a_user_runs_commands_under_limits_and_is_told_what_is_missing() {
-    let controllers = ["cpu", "cpuacct", "memory", "pids"];
-    let Some((bench, _groups)) = delegated("a user's exec", &controllers) else { return };
-    let mut exec = as_nobody(&bench);
-    let before = HostSnapshot::take_with(&[&bench.path("home")]);
-    exec.args(["exec", "--set", "memory.max=32M", "--set", "pids.max=20", "-ojson", "--", "true"]);
-    let ended = bench.finish(exec);
-    ended.assert_code(0);
-    let document: serde_json::Value =
-        serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
-    assert_eq!(document["restored"], true, "{document:#}");
-    assert!(document.to_string().contains("needs root, because"), "{document:#}");
-    let mut refused = as_nobody(&bench);
-    refused.args(["exec", "--place", "cpus=0", "--", "true"]);
-    let refused = bench.finish(refused);
-    refused.assert_code(4);
-    refused.assert_says(&["cpuset.cpus=0", "needs root, because", "nothing was touched"]);
-    let mut groups = as_nobody(&bench);
-    groups.arg("top");
-    let groups = bench.finish(groups);
-    groups.assert_code(0);
-    let name = format!("assay-test-{}-user", std::process::id());
-    assert!(groups.stdout.contains(&name), "{}", groups.stdout);
-    fs::remove_dir_all(bench.path("home/state")).unwrap();
-    HostSnapshot::assert_same(&before, "after a user's exec");
 }
 
 #[test]

@@ -37,20 +37,6 @@ fn a_host_in_a_folder_is_audited_by_the_mounts_below_it() {
     assert!(ended.stderr.contains("-v /:/host:ro"), "{}", ended.stderr);
 }
 
-#[test]
-fn commands_without_a_document_of_their_own_print_json() {
-    let bench = Bench::aside();
-    let list = document(&bench.assay(["run", "--list", "-ojson"]));
-    let studies = list["studies"].as_array().unwrap();
-    assert!(studies.iter().any(|one| one["name"] == "io-weight" && one["question"].is_string()));
-    let one = document(&bench.assay(["run", "--list", "io-weight", "-ojson"]));
-    assert!(one["text"].as_str().unwrap().contains("[factors]"));
-    let restored = document(&bench.assay(["restore", "-ojson"]));
-    assert_eq!((&restored["schema"], &restored["restored"]), (&1.into(), &false.into()));
-    let ended = bench.assay(["report", "runs", "--as", "openmetrics", "-ojson"]);
-    ended.assert_code(2);
-}
-
 /// The script of action.yml with a program that ends with a code and writes what the real one does.
 fn action(bench: &Bench, what: &[(&str, &str)]) -> (Option<i32>, String, String) {
     let tree = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -114,22 +100,6 @@ fn the_action_writes_into_no_folder_that_a_checkout_has() {
     let outside = [&audit[..], &[("ASSAY_FOLDER", "/usr/assay-test-results")]].concat();
     assert_eq!(action(&bench, &outside).0, Some(2));
     assert!(!PathBuf::from("/usr/assay-test-results").exists());
-}
-
-#[test]
-fn the_action_audits_with_the_real_program() {
-    let bench = Bench::aside();
-    if !rustix::process::geteuid().is_root() {
-        return assay_test_support::skip(
-            "an audit by action.yml",
-            "it calls sudo for others than root",
-        );
-    }
-    let program = env!("CARGO_BIN_EXE_assay");
-    let (code, output, summary) =
-        action(&bench, &[("ASSAY_RUN", "audit"), ("ASSAY_PROGRAM", program)]);
-    assert!(code == Some(0) && summary.contains("groups"), "{output}\n{summary}");
-    assert!(bench.path("results").join("audit.json").is_file());
 }
 
 #[test]

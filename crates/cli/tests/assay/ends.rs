@@ -59,55 +59,12 @@ fn a_run_under_nohup_outlives_its_terminal_and_ends_with_its_verdict() {
     bench.assert_host_is_as_before("hung up");
 }
 
-#[test]
-fn sigquit_ends_a_run_as_sigterm_does() {
-    let Some(bench) = Bench::on_host("SIGQUIT") else { return };
-    let run = run_until(&bench, Moment::Groups);
-    run.signal_from_terminal(Signal::QUIT);
-    run.end(Duration::from_secs(60)).assert_code(130);
-    let manifest = json(&bench.out().join("manifest.json"));
-    assert_eq!(manifest["ended_early"], "interrupted by SIGQUIT");
-    bench.assert_host_is_as_before("after SIGQUIT");
-}
-
-/// A run whose workloads are all in a foreign freezer group.
-fn frozen(test: &str) -> Option<(Bench, Running, Freezer, Vec<u32>)> {
-    let bench = Bench::on_host(test)?;
-    let Some(freezer) = Freezer::make() else {
-        skip(test, "no freezer on cgroup v1");
-        return None;
-    };
-    let run = run_until(&bench, Moment::Run);
-    let victims = processes_in(&bench.out());
-    victims.iter().for_each(|victim| freezer.put(*victim));
-    freezer.freeze();
-    Some((bench, run, freezer, victims))
-}
-
 fn thaw_and_restore(bench: &Bench, freezer: Freezer) {
     freezer.thaw();
     sleep(Duration::from_millis(200));
     drop(freezer);
     bench.assay(["restore"]).assert_code(0);
     bench.assert_host_is_as_before("thawed and restored");
-}
-
-#[test]
-fn a_run_with_a_frozen_workload_ends_within_a_minute_with_the_rest_restored() {
-    let Some((bench, run, freezer, victims)) = frozen("a frozen workload") else { return };
-    let begun = Instant::now();
-    run.signal(Signal::TERM);
-    let ended = run.end(Duration::from_secs(60));
-    ended.assert_code(6);
-    let named = victims.iter().any(|victim| ended.stderr.contains(&format!("{victim} (fio)")));
-    assert!(named, "{victims:?}\n{}", ended.stderr);
-    ended.assert_says(&["survived SIGKILL", "freezer group", "state D"]);
-    eprintln!("a frozen workload: the run ended after {:?}", begun.elapsed());
-    let manifest = json(&bench.out().join("manifest.json"));
-    let back =
-        manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"]["value"] == true);
-    assert!(back.count() > 0, "{manifest}");
-    thaw_and_restore(&bench, freezer);
 }
 
 /// Ends a program one of whose processes waits for the file system: within a minute, with code 6.
@@ -253,16 +210,6 @@ fn processes_left_by_a_command_that_cannot_end_are_given_up() {
 }
 
 #[test]
-fn a_second_ctrl_c_ends_the_run_at_once() {
-    let Some((bench, run, freezer, _)) = frozen("a second Ctrl-C") else { return };
-    run.signal(Signal::INT);
-    sleep(Duration::from_secs(1));
-    run.signal(Signal::INT);
-    run.end(Duration::from_secs(15)).assert_code(6);
-    thaw_and_restore(&bench, freezer);
-}
-
-#[test]
 fn an_ungrouped_workload_ends_with_the_run_and_with_a_restore() {
     let Some(bench) = Bench::on_host("a workload outside") else { return };
     let study = bench.write("study.toml", BESIDE);
@@ -347,20 +294,8 @@ fn everything_below(place: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn restore_succeeds_while_user_nobody_holds_every_possible_lock() {
-    let Some(bench) = Bench::on_host("locks of nobody") else { return };
-    run_until(&bench, Moment::Groups).kill();
-    let holder = Holder::start("nobody", &everything_below(&bench.path("state")));
-    let begun = Instant::now();
-    bench.assay(["restore"]).assert_code(0);
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    drop(holder);
-    bench.assert_host_is_as_before("restored beside nobody's locks");
-}
-
-#[test]
-fn a_held_lock_fails_a_restore_within_ten_seconds_and_names_the_holder() {
-    let Some(bench) = Bench::on_host("a lock that is held") else { return };
+fn only_a_lock_of_somebody_who_may_open_the_ledgers_delays_a_restore_and_is_named() {
+    let Some(bench) = Bench::on_host("locks of others") else { return };
     run_until(&bench, Moment::Groups).kill();
     // Opened before the change to user nobody, like an inherited descriptor.
     let holder = Holder::start("later", &everything_below(&bench.path("state")));
@@ -370,6 +305,11 @@ fn a_held_lock_fails_a_restore_within_ten_seconds_and_names_the_holder() {
     refused.assert_code(6);
     refused.assert_says(&[&format!("process {} (perl)", holder.id()), "holds"]);
     drop(holder);
+
+    let holder = Holder::start("nobody", &everything_below(&bench.path("state")));
+    let begun = Instant::now();
     bench.assay(["restore"]).assert_code(0);
-    bench.assert_host_is_as_before("restored after the lock was let go");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    drop(holder);
+    bench.assert_host_is_as_before("restored beside nobody's locks");
 }

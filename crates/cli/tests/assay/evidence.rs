@@ -148,35 +148,3 @@ pub(crate) fn links(process: i32) -> usize {
     let texts = infos.filter_map(|info| fs::read_to_string(info.path()).ok());
     texts.filter(|text| text.contains("link_type:")).count()
 }
-
-/// BFQ takes its own budgets for the first queues after it was switched on, whatever `max_budget` says; in every repeat but the
-/// first it is switched on anew here, since the pool is another one.
-#[test]
-fn no_turn_is_longer_than_the_budget_that_a_study_sets() {
-    const TEST: &str = "the budget of a study";
-    let needs = [Need::Controller("io"), Need::Loop, Need::Bfq, Need::Tool("fio")];
-    let Some(bench) = Bench::with(TEST, &needs) else { return };
-    let disk = "use = \"loop\"\nsize = \"64 MiB\"\nscheduler = \"bfq\"\n\
-                queue = { \"iosched/low_latency\" = 0, \"iosched/max_budget\" = 512, \
-                nr_requests = \"{requests}\" }";
-    let text = Weights { disk: disk.to_owned(), groups: 8, ..Weights::small() }.text();
-    let text = text.replace("[disks", "[factors]\nrequests = [256, 512]\n[disks");
-    let ended = bench.run(&bench.write("study.toml", &text), &["--evidence", "--repeats", "2"]);
-    ended.assert_verdict();
-    bench.assert_host_is_as_before("a run with budgets");
-    let run = Run::load(&bench.out()).unwrap();
-    let mut seen = 0;
-    for repeat in run.manifest.trials.iter().flat_map(|trial| &trial.repeats) {
-        let Some(evidence) = repeat.evidence() else { continue };
-        let Some(bfq) = evidence.disks.value().and_then(|disks| disks[0].bfq.value()) else {
-            continue;
-        };
-        for group in bfq.groups.iter().filter(|group| group.group.starts_with("task")) {
-            assert!(group.budget_mean <= 512.0, "{group:?}");
-            seen += usize::from(group.budget_mean > 0.0);
-        }
-    }
-    if seen == 0 {
-        skip(TEST, "BFQ's turns are not known here");
-    }
-}

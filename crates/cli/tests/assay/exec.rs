@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assay_sys::kernel::Root;
-use assay_test_support::{HostSnapshot, entries, skip};
+use assay_test_support::{HostSnapshot, skip};
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::delegated::{NOBODY, as_nobody, delegated};
-use crate::running::{Ended, Running, processes_in};
+use crate::running::{Ended, Running};
 
 /// Fills its memory with zeros, more than any limit here.
 const HOG: &str = "head -c 100000000 /dev/zero | tail > /dev/null";
@@ -69,19 +69,6 @@ fn what_else_than_processes_filled_a_memory_limit_is_named() {
 }
 
 #[test]
-fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
-    let Some(bench) = Bench::on_host("exec: a quota binds") else { return };
-    let limits = ["--set", "memory.max=256M", "--set", "cpu.max=2000 100000"];
-    let ended = exec(&bench, &[&limits[..], &["-ojson", "--", "sh", "-c", SPIN]].concat());
-    ended.assert_code(0);
-    let found = document(&ended);
-    assert_eq!(binding(&found, "cpu.max"), "bound", "{found:#}");
-    assert_eq!(binding(&found, "memory.max"), "did_not_bind", "{found:#}");
-    assert!(found["used"]["throttling"]["value"]["throttled"].as_u64() >= Some(1), "{found:#}");
-    bench.assert_host_is_as_before("exec with a quota");
-}
-
-#[test]
 fn both_limits_bind_and_each_has_its_line() {
     let Some(bench) = Bench::on_host("exec: both bind") else { return };
     let script = format!("{HOG}; {SPIN}");
@@ -94,18 +81,6 @@ fn both_limits_bind_and_each_has_its_line() {
     }
     assert_eq!(ended.stdout, "", "stdout belongs to the command");
     bench.assert_host_is_as_before("exec with both limits");
-}
-
-#[test]
-fn refused_forks_are_counted() {
-    let Some(bench) = Bench::on_host("exec: pids.max binds") else { return };
-    let script = "for i in 1 2 3 4 5 6; do sleep 0.3 & done; wait";
-    let ended = exec(&bench, &["--set", "pids.max=3", "-ojson", "--", "sh", "-c", script]);
-    let found = document(&ended);
-    assert_eq!(binding(&found, "pids.max"), "bound", "{found:#}");
-    let calm = exec(&bench, &["--set", "pids.max=30", "-ojson", "--", "true"]);
-    assert_eq!(binding(&document(&calm), "pids.max"), "did_not_bind");
-    bench.assert_host_is_as_before("exec with pids.max");
 }
 
 #[test]
@@ -168,27 +143,6 @@ fn a_program_that_cannot_run_is_reported_before_anything_is_changed() {
 }
 
 #[test]
-fn mistakes_are_refused_with_what_to_write_instead() {
-    let bench = Bench::aside();
-    let cases: [(&[&str], &[&str]); 7] = [
-        (&["--set", "memory.mxa=1M"], &["`memory.mxa`", "did you mean `memory.max`"]),
-        (&["--set", "cpu.weight=0"], &["cpu.weight=0", "from 1 to 10000"]),
-        (&["--set", "memory.max=lots"], &["memory.max=lots", "64 MiB"]),
-        (&["--set", "memory.max"], &["has no `=`"]),
-        (&["--set", "io.weight=100"], &["--disk"]),
-        (&["--disk", "no-such-disk"], &["no such disk"]),
-        (&["--place", "memory=interleaved:0"], &["interleaved", "weighted-interleave"]),
-    ];
-    for (arguments, says) in cases {
-        let ended = exec(&bench, &[arguments, &["--", "true"]].concat());
-        ended.assert_code(2);
-        ended.assert_says(says);
-    }
-    exec(&bench, &[]).assert_code(2);
-    assert!(!bench.path("state").exists(), "not even a ledger was begun");
-}
-
-#[test]
 fn a_value_refused_by_the_kernel_leaves_nothing_behind() {
     let Some(bench) = Bench::on_host("exec: refused by the kernel") else { return };
     let ended = exec(&bench, &["--set", "cpuset.cpus=4095", "--", "echo", "ran"]);
@@ -236,15 +190,6 @@ fn signals_are_passed_to_the_command_and_its_exit_code_is_returned() {
 }
 
 #[test]
-fn a_command_killed_by_a_signal_gives_128_plus_its_number() {
-    let Some(bench) = Bench::on_host("exec: death by signal") else { return };
-    let run = waiting(&bench, &[], "touch ready; exec sleep 60");
-    run.signal(Signal::TERM);
-    run.end(Duration::from_secs(30)).assert_code(143);
-    bench.assert_host_is_as_before("exec ended by SIGTERM");
-}
-
-#[test]
 fn a_ctrl_c_at_the_terminal_ends_the_command_and_restores() {
     let Some(bench) = Bench::on_host("exec: Ctrl-C") else { return };
     let run = waiting(&bench, &["--set", "pids.max=50"], "touch ready; exec sleep 60");
@@ -279,20 +224,6 @@ fn leftover_processes_are_waited_for_and_can_be_interrupted() {
     ended.assert_code(3);
     ended.assert_says(&["terminating the remaining processes"]);
     bench.assert_host_is_as_before("exec that waited for what was left");
-}
-
-#[test]
-fn a_killed_exec_leaves_nothing_after_restore() {
-    let Some(bench) = Bench::on_host("exec: kill -9") else { return };
-    let limits = ["--set", "memory.max=64M", "--set", "cpu.max=50000 100000"];
-    let run = waiting(&bench, &limits, "touch ready; sleep 60 & sleep 60");
-    run.kill();
-    assert!(!processes_in(bench.folder()).is_empty(), "the command lives on");
-    let restored = bench.assay(["restore"]);
-    restored.assert_code(0);
-    assert_eq!(restored.stdout, "the host is restored\n");
-    bench.assert_host_is_as_before("exec killed and restored");
-    assert!(entries(&bench.path("state").join("ledger")).is_empty());
 }
 
 #[test]
@@ -386,42 +317,4 @@ fn in_a_delegated_cgroup2_group_exec_moves_itself_into_a_subgroup() {
     assert!(found["used"]["cpu_s"]["value"].is_number(), "{found:#}");
     assert_eq!(found["restored"], true);
     HostSnapshot::assert_same(&before, "an exec below a delegated group");
-}
-
-/// The first whole disk that can be read.
-fn disk() -> Option<String> {
-    let facts = assay_host::gather(&Root::real()).unwrap();
-    let mut disks = facts.disks.into_iter().map(|disk| disk.name);
-    disks.find(|name| name.starts_with("vd") || name.starts_with("sd") || name.starts_with("nvme"))
-}
-
-#[test]
-fn a_limit_without_a_disk_uses_the_one_given_by_the_option() {
-    const TEST: &str = "exec: a limit on a disk";
-    let Some(bench) = Bench::on_host(TEST) else { return };
-    let Some(disk) = disk() else { return skip(TEST, "no disk is attached") };
-    let arguments = ["--disk", &disk, "--set", "io.max=rbps=1G", "-ojson", "--", "true"];
-    let found = document(&exec(&bench, &arguments));
-    let limit = &found["limits"][0];
-    assert_eq!(limit["differs"], false, "{found:#}");
-    assert!(limit["reads"]["value"].as_str().unwrap().contains("1073741824"), "{found:#}");
-    assert!(limit["figures"].as_str().unwrap().contains(" of 1 GiB/s"), "{found:#}");
-    bench.assert_host_is_as_before("exec with a limit on a disk");
-    let unnamed = exec(&bench, &["--set", "io.max=rbps=1M", "--", "true"]);
-    unnamed.assert_code(2);
-    unnamed.assert_says(&["--disk"]);
-}
-
-#[test]
-fn a_denied_device_cannot_be_opened() {
-    let Some(bench) = Bench::on_host("exec: a denied device") else { return };
-    let script = "head -c 1 /dev/zero >/dev/null";
-    let denied = exec(&bench, &["--set", "devices.deny=c 1:5 rwm", "--", "sh", "-c", script]);
-    if denied.status.code() == Some(4) {
-        return skip("exec: a denied device", "no hierarchy of this host rules on devices");
-    }
-    denied.assert_code(1);
-    denied.assert_says(&["Operation not permitted", "devices.deny c 1:5 rwm  undecided"]);
-    exec(&bench, &["--set", "devices.deny=c 1:9 rwm", "--", "sh", "-c", script]).assert_code(0);
-    bench.assert_host_is_as_before("exec with a denied device");
 }

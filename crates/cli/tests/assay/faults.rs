@@ -1,14 +1,12 @@
 //! Faults injected into real runs: each must be ranked first among the causes. Other load must not matter,
 //! so only faults that a check proves are here; faults visible only in shares are in the tests of `judge`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::Duration;
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::documents::assert_document;
 use crate::running::json;
 use crate::study::{Weights, loop_disk_with_ext4};
 
@@ -17,29 +15,6 @@ fn first_cause(run: &Path) -> String {
     let promise = &verdict["trials"][0]["promises"][0];
     assert_eq!(promise["verdict"], "void", "{promise:#}");
     promise["causes"][0]["code"].as_str().unwrap_or("none").to_owned()
-}
-
-/// The scheduler file of the loop device whose image is in this folder.
-fn scheduler_of(run: &Path) -> Option<PathBuf> {
-    fs::read_dir("/sys/block").ok()?.filter_map(Result::ok).find_map(|entry| {
-        let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
-        backing.contains(&*run.to_string_lossy()).then(|| entry.path().join("queue/scheduler"))
-    })
-}
-
-#[test]
-fn a_scheduler_switched_off_mid_run_is_ranked_first() {
-    let Some(bench) = Bench::on_host("a scheduler switched off") else { return };
-    let study = Weights { at_most: "5 s", ..Weights::small() };
-    let mut running = bench.start(&bench.write("study.toml", &study.text()), &[]);
-    running.wait_until("the window", |run| run.says("run"));
-    sleep(Duration::from_millis(500));
-    let file = scheduler_of(&bench.out()).unwrap();
-    fs::write(&file, "none").unwrap();
-    let ended = running.end(Duration::from_secs(120));
-    ended.assert_code(3);
-    bench.assert_host_is_as_before("after the run");
-    assert_eq!(first_cause(&bench.out()), "C-SCHEDULER");
 }
 
 /// Four groups that read files of 4 MiB repeatedly from the page cache.
@@ -61,6 +36,10 @@ fn reading_from_the_page_cache_is_ranked_first_and_explained() {
     ended.assert_code(3);
     assert_eq!(first_cause(&bench.out()), "C-PAGE-CACHE");
 
+    let refused = bench.assay(["diagnose", "run", "--yes", "--only", "C-NOTHING"]);
+    refused.assert_code(2);
+    refused.assert_says(&["`C-NOTHING`", "assay explain"]);
+    bench.assert_host_is_as_before("after a refusal");
     let out = bench.path("explained");
     let explained = bench.assay([
         "diagnose".as_ref(),
@@ -80,6 +59,7 @@ fn reading_from_the_page_cache_is_ranked_first_and_explained() {
     bench.assert_host_is_as_before("after the interventions");
     let found: Value = serde_json::from_str(&explained.stdout).unwrap();
     assert_eq!(found, json(&out.join("explain.json")));
+    assert_document(&bench, "explain", &out.join("explain.json"));
     assert_eq!(found["causes"][0]["code"], "C-PAGE-CACHE", "{found:#}");
     assert_eq!(found["causes"][0]["finding"], "proven", "{found:#}");
     assert_eq!(found["arms"][0]["name"], "direct", "{found:#}");
@@ -97,23 +77,6 @@ fn reading_from_the_page_cache_is_ranked_first_and_explained() {
     let trials = verdict["trials"].as_array().unwrap();
     assert_eq!(trials[0]["factors"]["changed"], "unchanged");
     assert!(!holds(&trials[0]) && holds(&trials[1]), "{trials:#?}");
-}
-
-#[test]
-fn runs_that_cannot_be_explained_are_refused_before_the_host_is_changed() {
-    let Some(bench) = Bench::on_host("refusals of explain") else { return };
-    let refused = |words: &[&str], says: &[&str]| {
-        let ended = bench.assay(words);
-        ended.assert_code(2);
-        ended.assert_says(says);
-    };
-    refused(&["diagnose", "absent", "--yes"], &["No such file", "hint: "]);
-    bench.run(&bench.write("study.toml", &cached().text()), &["--duration", "2s"]).assert_code(3);
-    refused(
-        &["diagnose", "run", "--yes", "--only", "C-NOTHING"],
-        &["`C-NOTHING`", "assay explain"],
-    );
-    bench.assert_host_is_as_before("after refusals");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::bench::Bench;
 use crate::notebook::assert_recomputed;
 use crate::running::json;
-use crate::study::{Weights, loop_disk_with_ext4, shipped_with};
+use crate::study::shipped_with;
 
 const JOB_FILE: &str = "\
 ; made years ago, for a kernel that had CFQ
@@ -63,30 +63,10 @@ fn the_shipped_job_file_runs_on_four_partitions() {
 }
 
 #[test]
-fn a_job_file_of_the_user_is_left_untouched() {
-    let Some(bench) = Bench::on_host("a job file of the user") else { return };
-    let study = Weights {
-        disk: loop_disk_with_ext4(64, 2),
-        groups: 2,
-        workload: "use = \"fio\"\njobfile = \"mine.fio\"".to_owned(),
-        ..Weights::small()
-    };
-    let job_file = bench.write("mine.fio", JOB_FILE);
-    let modified = fs::metadata(&job_file).unwrap().modified().unwrap();
-    let ended = bench.run(&bench.write("study.toml", &study.text()), &[]);
-    ended.assert_verdict();
-    bench.assert_host_is_as_before("after the run");
-    assert_derived(&bench.out(), 2);
-    assert_eq!(fs::read_to_string(&job_file).unwrap(), JOB_FILE);
-    assert_eq!(fs::metadata(&job_file).unwrap().modified().unwrap(), modified);
-}
-
-#[test]
 fn a_job_file_is_a_study_in_one_line() {
-    let Some(bench) = Bench::on_host("a job file in one line") else { return };
+    let bench = Bench::aside();
     let job_file = bench.write("mine.fio", JOB_FILE);
     let checked = bench.assay(["check".as_ref(), job_file.as_os_str()]);
-    checked.assert_code(0);
     for said in [
         "[task1] runs in `task1`; replaced: cgroup=task1, cgroup_weight=100, cgroup_nodelete=1, \
          directory=/mnt/task1 -> a part of disk `scratch`",
@@ -95,18 +75,6 @@ fn a_job_file_is_a_study_in_one_line() {
     ] {
         assert!(checked.stdout.contains(said), "no `{said}` in {}", checked.stdout);
     }
-    let ended = bench.run(
-        &job_file,
-        &["--weights", "1:3", "--disk", "loop:64MiB", "--repeats", "1", "--duration", "2s"],
-    );
-    ended.assert_verdict();
-    ended.assert_says(&["[task2] runs in `task2`; replaced: cgroup=task2"]);
-    bench.assert_host_is_as_before("after the run");
-    assert_derived(&bench.out(), 2);
-    let manifest = json(&bench.out().join("manifest.json"));
-    let knob = &manifest["trials"][0]["groups"][1]["knobs"][0];
-    assert_eq!((&knob["knob"], &knob["asked"]), (&"io.weight".into(), &"300".into()), "{knob}");
-    assert_eq!(fs::read_to_string(&job_file).unwrap(), JOB_FILE);
 }
 
 #[test]
@@ -118,10 +86,15 @@ fn two_job_files_are_one_study() {
         [bench.write("fast.fio", fast), bench.write("slow.fio", &format!("{global}[task1]{slow}"))];
     let slow = files[1].to_str().unwrap();
     let more = ["--weights", "3:1", "--disk", "loop:64MiB", "--repeats", "1", "--duration", "2s"];
+    let modified = fs::metadata(&files[0]).unwrap().modified().unwrap();
     let ended = bench.run(&files[0], &[&[slow][..], &more].concat());
     ended.assert_verdict();
+    ended.assert_says(&["replaced: cgroup=task2"]);
     bench.assert_host_is_as_before("after the run");
     assert_derived(&bench.out(), 2);
+    // The files of the user are left untouched.
+    assert_eq!(fs::read_to_string(&files[0]).unwrap(), fast);
+    assert_eq!(fs::metadata(&files[0]).unwrap().modified().unwrap(), modified);
     let manifest = json(&bench.out().join("manifest.json"));
     let groups = manifest["trials"][0]["groups"].as_array().unwrap();
     let asked = |group: &serde_json::Value| {
@@ -138,40 +111,4 @@ fn two_job_files_are_one_study() {
     let shipped = bench.assay(["check", "cpu-weight", slow]);
     shipped.assert_code(2);
     shipped.assert_says(&["cpu-weight is the whole study", "assay run a.fio b.fio"]);
-}
-
-#[test]
-fn variables_of_a_job_file_are_those_of_the_environment() {
-    let bench = Bench::aside();
-    let job_file = bench.write("mine.fio", &JOB_FILE.replace("size=8M", "size=${ASSAY_TEST_SIZE}"));
-    let mut check = bench.program();
-    check.args(["check".as_ref(), job_file.as_os_str()]);
-    let unset = bench.finish(check);
-    unset.assert_code(2);
-    unset.assert_says(&["mine.fio: line 8: the variable `ASSAY_TEST_SIZE` is not set"]);
-    let mut check = bench.program();
-    check.args(["check".as_ref(), job_file.as_os_str()]).env("ASSAY_TEST_SIZE", "3GiB");
-    let set = bench.finish(check);
-    // fio's GiB are 10^9 bytes, and four fifths of the disk have room for nine of them.
-    assert!(set.stdout.contains("needs 10752 MiB for images"), "{}", set.stdout);
-}
-
-#[test]
-fn a_job_file_without_weights_says_what_is_missing() {
-    let bench = Bench::aside();
-    let plain = JOB_FILE.replace("cgroup_weight=100\n", "").replace("cgroup_weight=800\n", "");
-    let job_file = bench.write("mine.fio", &plain);
-    let refused = |more: &[&str], says: &[&str]| {
-        let words = ["check".as_ref(), job_file.as_os_str()].into_iter();
-        let ended = bench.assay(words.chain(more.iter().map(AsRef::as_ref)));
-        ended.assert_code(2);
-        ended.assert_says(says);
-    };
-    refused(&[], &["has no `cgroup_weight`", "(task1, task2)", "--weights 1:3:5"]);
-    refused(&["--weights", "1:2:3"], &["3 weights", "2 groups: task1, task2"]);
-    refused(&["--weights", "1:x"], &["such as `1:3:5`"]);
-    refused(&["--weights", "1:2", "--erase", "ext4"], &["--erase", "`/dev/x`"]);
-    let study = bench.assay(["check", "io-weight", "--weights", "1:2"]);
-    study.assert_code(2);
-    study.assert_says(&["--weights is for a fio job file"]);
 }

@@ -2,26 +2,13 @@
 //! missing and a remedy.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::bench::Bench;
+use crate::delegated::as_nobody;
 use crate::study::Weights;
 use assay_test_support::skip;
-
-/// The program as user 65534, from a folder where that user can read it.
-fn as_nobody(bench: &Bench) -> Command {
-    let program = bench.path("assay");
-    if !program.exists() {
-        fs::copy(env!("CARGO_BIN_EXE_assay"), &program).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
-    bench.settle(&mut command);
-    command
-}
 
 fn is_root(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
@@ -89,15 +76,4 @@ fn without_fio_a_run_is_refused_with_the_package_to_install() {
     ended.assert_says(&["fio", "apt-get install fio", "nothing was touched"]);
     assert!(!bench.out().exists());
     bench.assert_host_is_as_before("after the refusal");
-}
-
-#[test]
-fn an_unknown_scheduler_is_refused_with_the_known_ones() {
-    let bench = Bench::aside();
-    let disk = "use = \"loop\"\nsize = \"64 MiB\"\nscheduler = \"kyberr\"".to_owned();
-    let study = Weights { disk, weighted: false, ..Weights::small() };
-    let ended = bench.run(&bench.write("study.toml", &study.text()), &[]);
-    assert!(matches!(ended.status.code(), Some(2 | 4)), "{ended:?}");
-    ended.assert_says(&["kyberr", "nothing was touched"]);
-    assert!(!bench.out().exists());
 }

@@ -21,7 +21,7 @@ impl OwnDevice {
     }
 
     pub(crate) fn make_ext4(&self) {
-        call("mkfs.ext4", [OsStr::new("-q"), self.node.as_os_str()]);
+        self.format_ext4(&self.node);
     }
 
     /// Adds a partition of this size behind the first mebibyte to the kernel's table; it goes with the device.
@@ -56,14 +56,10 @@ pub(crate) struct Mounted {
 
 impl Mounted {
     pub(crate) fn device(device: &OwnDevice, at: PathBuf) -> Self {
-        fs::create_dir(&at).unwrap();
-        call("mount", [device.node.as_os_str(), at.as_os_str()]);
-        Self { at }
+        Self::at_node(&device.node, at)
     }
 
-    /// The file system that `format` makes on this node.
-    pub(crate) fn at_node(node: &Path, at: PathBuf, format: impl FnOnce()) -> Self {
-        format();
+    pub(crate) fn at_node(node: &Path, at: PathBuf) -> Self {
         fs::create_dir(&at).unwrap();
         call("mount", [node.as_os_str(), at.as_os_str()]);
         Self { at }

@@ -1,7 +1,5 @@
 //! `assay probe`: limits that act, limits that are lost on the way, and what it leaves.
 
-mod drawn;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -11,12 +9,13 @@ use std::time::Duration;
 use assay_host::facts::Hierarchy;
 use assay_host::gather;
 use assay_sys::kernel::Root;
-use assay_test_support::{Need, TestLoop, skip};
+use assay_test_support::{Need, skip};
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::own_device::{Mounted, OwnDevice};
 use crate::running::Running;
-use crate::silent::Frozen;
+use crate::silent::{Frozen, ext4};
 
 const CONTROLLERS: [&str; 5] = ["cpu", "memory", "pids", "cpuset", "io"];
 
@@ -159,23 +158,6 @@ fn limits_act_on_a_copy_and_not_on_its_twin() {
 }
 
 #[test]
-fn a_quota_throttles_a_copy() {
-    let Some(bench) = Bench::with("probe: quota", &CONTROLLERS.map(Need::Controller)) else {
-        return;
-    };
-    let limited = Limited::new("quota");
-    if limited.is_v2 {
-        limited.set("in", ["", "cpu.max"], "150000 100000");
-    } else {
-        limited.set("in", ["cpu.cfs_quota_us", ""], "150000");
-    }
-    let document = probe(&bench, &limited.inner(), &["--only", "cpu"], 0);
-    let quota = answer(&document, QUOTA);
-    assert_ne!(quota["verdict"], "not-enforced", "{quota:#}");
-    assert!(quota["met"].as_str().unwrap().ends_with("periods throttled"), "{quota:#}");
-}
-
-#[test]
 fn limits_that_are_lost_are_named_with_the_level_that_loses_them() {
     let Some(bench) = Bench::with("probe: lost limits", &CONTROLLERS.map(Need::Controller)) else {
         return;
@@ -212,61 +194,29 @@ fn limits_that_are_lost_are_named_with_the_level_that_loses_them() {
     }
 }
 
-#[test]
-fn a_cap_of_reads_is_tried_on_the_disk_that_it_names() {
-    let Some(bench) = Bench::with("probe: reads", &[Need::Controller("io"), Need::Loop]) else {
-        return;
-    };
-    let disks = ["image", "other"].map(|name| TestLoop::attach(&bench.path(name), 128));
-    let limited = Limited::new("reads");
-    let rate = if limited.is_v2 { "rbps=50000000" } else { "50000000" };
-    let files = ["blkio.throttle.read_bps_device", "io.max"];
-    for disk in &disks {
-        let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.name())).unwrap();
-        limited.set("in", files, &format!("{} {rate}", number.trim()));
-    }
-    let document = probe(&bench, &limited.inner(), &["--only", "io"], 0);
-    let cap = answer(&document, files);
-    assert_ne!(cap["verdict"], "not-enforced", "{cap:#}");
-    let measured = cap["measured"].as_array().unwrap();
-    assert_eq!(measured.len(), 3, "{cap:#}");
-    let last = measured[2].as_str().unwrap();
-    assert!(last.starts_with("only ") && last.ends_with(" was tried"), "{cap:#}");
+/// A loop disk with ext4, mounted; it is unmounted first.
+struct Disk {
+    mounted: Mounted,
+    device: OwnDevice,
 }
 
-/// A loop disk with ext4 under bfq, mounted. Dropping it unmounts and removes it.
-struct Mounted {
-    loop_disk: TestLoop,
-    folder: PathBuf,
-}
-
-impl Mounted {
+impl Disk {
     fn new(bench: &Bench) -> Self {
-        let loop_disk = TestLoop::attach(&bench.path("image"), 256);
-        let folder = bench.path("mounted");
-        fs::create_dir(&folder).unwrap();
-        let device = format!("/dev/{}", loop_disk.name());
-        for words in
-            [vec!["mkfs.ext4", "-q", &device], vec!["mount", &device, folder.to_str().unwrap()]]
-        {
-            assert!(Command::new(words[0]).args(&words[1..]).status().unwrap().success());
-        }
-        Self { loop_disk, folder }
+        let (device, mounted) = ext4(bench, 256);
+        Self { mounted, device }
     }
 
-    fn queue(&self, file: &str, value: &str) {
-        fs::write(format!("/sys/block/{}/queue/{file}", self.loop_disk.name()), value).unwrap();
+    /// A file of the block device in sysfs.
+    fn file(&self, name: &str) -> PathBuf {
+        PathBuf::from("/sys/block").join(self.device.node.file_name().unwrap()).join(name)
+    }
+
+    fn set_scheduler(&self, name: &str) {
+        fs::write(self.file("queue/scheduler"), name).unwrap();
     }
 
     fn number(&self) -> String {
-        let file = format!("/sys/block/{}/dev", self.loop_disk.name());
-        fs::read_to_string(file).unwrap().trim().to_owned()
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.folder).status();
+        fs::read_to_string(self.file("dev")).unwrap().trim().to_owned()
     }
 }
 
@@ -275,7 +225,7 @@ fn a_cap_of_writes_is_tried_where_somebody_allows_it() {
     let Some(bench) = Bench::with("probe: writes", &[Need::Controller("io"), Need::Loop]) else {
         return;
     };
-    let disk = Mounted::new(&bench);
+    let disk = Disk::new(&bench);
     let limited = Limited::new("writes");
     let value = if limited.is_v2 { "wbps=50000000" } else { "50000000" };
     let files = ["blkio.throttle.write_bps_device", "io.max"];
@@ -289,14 +239,14 @@ fn a_cap_of_writes_is_tried_where_somebody_allows_it() {
     assert!(of(&tried(None)).contains("a proof writes only where --write-in allows it"));
     let elsewhere = tried(Some("/dev/shm"));
     assert!(of(&elsewhere).contains("/dev/shm is on"), "{elsewhere:#}");
-    let frozen = Frozen::freeze(&disk.folder);
-    let silent = tried(disk.folder.to_str());
+    let frozen = Frozen::freeze(&disk.mounted.at);
+    let silent = tried(disk.mounted.at.to_str());
     assert!(of(&silent).contains("its file system does not answer"), "{silent:#}");
     drop(frozen);
-    let cap = tried(disk.folder.to_str());
+    let cap = tried(disk.mounted.at.to_str());
     assert_ne!(cap["verdict"], "not-enforced", "{cap:#}");
     assert_eq!(cap["measured"].as_array().unwrap().len(), 2, "{cap:#}");
-    assert_eq!(fs::read_dir(&disk.folder).unwrap().count(), 1, "only lost+found");
+    assert_eq!(fs::read_dir(&disk.mounted.at).unwrap().count(), 1, "only lost+found");
 }
 
 #[test]
@@ -305,8 +255,8 @@ fn a_part_of_a_disk_is_lost_without_a_scheduler_that_divides() {
     let Some(bench) = Bench::with("probe: parts of disks", &needs) else { return };
     let limited = Limited::new("parts");
     let file = if limited.is_v2 { "io.weight" } else { "blkio.bfq.weight" };
-    let disk = Mounted::new(&bench);
-    disk.queue("scheduler", "bfq");
+    let disk = Disk::new(&bench);
+    disk.set_scheduler("bfq");
     limited.set("in", [file, file], "300");
     if !limited.is_v2 {
         // Without any limit v1 counts nothing but what bfq serves.
@@ -316,7 +266,7 @@ fn a_part_of_a_disk_is_lost_without_a_scheduler_that_divides() {
     // The group reads, so that the disk is the one that it uses.
     let top = limited.tops.iter().find(|top| top.join("in").join(file).exists()).unwrap();
     let entry = format!("echo $$ >{}/cgroup.procs", top.join("in").display());
-    let device = format!("/dev/{}", disk.loop_disk.name());
+    let device = disk.device.node.display();
     let read = format!("{entry}; exec dd if={device} of=/dev/null bs=1M count=8 iflag=direct");
     assert!(Command::new("sh").args(["-c", &read]).output().unwrap().status.success());
     let tried = |more: &[&str], code| {
@@ -328,15 +278,7 @@ fn a_part_of_a_disk_is_lost_without_a_scheduler_that_divides() {
     let saturated = tried(&["--saturate-disks"], 0);
     assert_ne!(saturated["verdict"], "not-enforced", "{saturated:#}");
     assert_eq!(saturated["measured"].as_array().unwrap().len(), 3, "{saturated:#}");
-    // A weight of this disk alone is one, too.
-    limited.set("in", [file, "io.bfq.weight"], "100");
-    let own = format!("{} 200", disk.number());
-    limited.set("in", ["blkio.bfq.weight_device", "io.bfq.weight"], &own);
-    let of_disk = tried(&[], 0);
-    assert!(of_disk["reason"].as_str().unwrap().contains("--saturate-disks"), "{of_disk:#}");
-    // bfq forgets that one with the disk.
-    limited.set("in", [file, file], "300");
-    disk.queue("scheduler", "none");
+    disk.set_scheduler("none");
     let lost = tried(&[], 1);
     let says = format!("{} (none)", disk.number());
     assert!(lost["reason"].as_str().unwrap().contains(&says), "{lost:#}");
@@ -446,22 +388,4 @@ fn in_a_namespace_of_processes_nothing_is_said_of_those_outside() {
     let elsewhere = probed(&[], "");
     elsewhere.assert_code(2);
     assert!(elsewhere.stderr.contains("another PID namespace"), "{}", elsewhere.stderr);
-}
-
-#[test]
-fn what_cannot_be_probed_is_refused() {
-    let bench = Bench::aside();
-    for (arguments, says) in [
-        (&[][..], "give one of --group, --pid"),
-        (&["--group", "/a", "--only", "network"], "no such controller"),
-        (&["--group", "/a", "--unit", "b"], "cannot be used with"),
-        (&["--group", "/"], "the root group has no limits"),
-        (&["--group", "/no/such", "--dry-run"], "no group `/no/such`"),
-    ] {
-        let mut command = bench.program();
-        command.arg("probe").args(arguments);
-        let ended = bench.finish(command);
-        ended.assert_code(2);
-        assert!(ended.stderr.contains(says), "{}", ended.stderr);
-    }
 }

@@ -153,37 +153,21 @@ fn a_group_frozen_by_a_killed_program_is_thawed_by_restore() {
     bench.assert_host_is_as_before("killed proof");
 }
 
-/// SIGSTOP: the program can do nothing, and nobody restores.
+/// SIGSTOP: the program can do nothing, and nobody restores. Interrupted then, it shows what it has.
 #[test]
-fn no_group_stays_frozen_longer_than_its_turn() {
+fn no_group_stays_frozen_longer_than_its_turn_or_after_an_interrupt() {
     let Some(bench) = Bench::with("prove: stopped", &[Need::Controller("cpu")]) else {
         return;
     };
     let groups = Groups::start(&bench);
-    let command = groups.prove(&["--duration", "2s"]);
+    let command = groups.prove(&["--duration", "2s", "-ojson"]);
     let mut run = Running::start(command, bench.folder(), bench.out());
     let freezer = freezer(&bench, &mut run);
     run.wait_until("frozen group", |_| is_frozen(&freezer));
     run.signal(Signal::STOP);
     run.wait_until("thawed group", |_| !is_frozen(&freezer));
+    run.signal(Signal::INT);
     run.signal(Signal::CONT);
-    run.signal(Signal::INT);
-    run.end(KILLED).assert_code(130);
-    groups.end();
-    bench.assert_host_is_as_before("stopped proof");
-}
-
-#[test]
-fn an_interrupted_proof_leaves_the_group_thawed_and_shows_what_it_has() {
-    let Some(bench) = Bench::with("prove: interrupted", &[Need::Controller("cpu")]) else {
-        return;
-    };
-    let groups = Groups::start(&bench);
-    let command = groups.prove(&["--duration", "5s", "-ojson"]);
-    let mut run = Running::start(command, bench.folder(), bench.out());
-    let freezer = freezer(&bench, &mut run);
-    run.wait_until("frozen group", |_| is_frozen(&freezer));
-    run.signal(Signal::INT);
     let ended = run.end(KILLED);
     ended.assert_code(130);
     assert!(!is_frozen(&freezer));
@@ -192,7 +176,7 @@ fn an_interrupted_proof_leaves_the_group_thawed_and_shows_what_it_has() {
     let why = document["proof"]["effect"]["not_available"].as_str().unwrap();
     assert!(why.contains("pairs of turns"), "{document:#}");
     groups.end();
-    bench.assert_host_is_as_before("interrupted proof");
+    bench.assert_host_is_as_before("stopped proof");
 }
 
 #[test]

@@ -79,29 +79,3 @@ fn what_a_published_size_needs_is_said_before_the_run() {
     none.assert_code(2);
     none.assert_says(&["no [published]", "hint: leave `--published` out"]);
 }
-
-/// Before the folder of the run exists, and as `check` says it.
-#[test]
-fn a_run_without_room_for_its_images_is_refused_before_it_starts() {
-    let Some(bench) = Bench::on_host("a run without room for its images") else { return };
-    bench.write(
-        "large.fio",
-        "[one]\nrw=read\nsize=1M\ndirectory=.\n[two]\nrw=read\nsize=1M\ndirectory=.\n",
-    );
-    let ended = bench.assay([
-        "run",
-        "--yes",
-        "large.fio",
-        "--weights",
-        "1:2",
-        "--disk",
-        "loop:900TiB",
-        "--out",
-        "big",
-    ]);
-    assert_eq!(ended.status.code(), Some(4), "{}", ended.stderr);
-    for said in ["the images of the disks take", "--out", "nothing was touched"] {
-        assert!(ended.stderr.contains(said), "{said}: {}", ended.stderr);
-    }
-    assert!(!bench.path("big").exists());
-}

@@ -116,21 +116,6 @@ fn a_report_that_cannot_be_written_is_not_a_success() {
 }
 
 #[test]
-fn a_process_is_followed_until_it_ends() {
-    let bench = Bench::aside();
-    let mut child = Command::new("sh").args(["-c", "sleep 1.5"]).spawn().unwrap();
-    let (out, pid) = (bench.path("run"), child.id().to_string());
-    let waiter = std::thread::spawn(move || child.wait());
-    let arguments = ["--pid", &pid, "-ojson", "--out", out.to_str().unwrap()];
-    let (code, stdout, stderr) = sample(&bench, &arguments);
-    waiter.join().unwrap().unwrap();
-    assert_eq!(code, 0, "{stderr}");
-    let document: Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!(document["recording"]["ended"], "the process ended");
-    assert!(document["summary"]["threads"]["threads"].as_f64() >= Some(1.0), "{document:#}");
-}
-
-#[test]
 fn an_endless_command_is_stopped_and_a_failing_one_counts_as_a_failed_workload() {
     let bench = Bench::aside();
     let long = bench.path("long");
@@ -145,20 +130,4 @@ fn an_endless_command_is_stopped_and_a_failing_one_counts_as_a_failed_workload()
     assert_eq!(code, 5, "{stderr}");
     assert!(stderr.contains("exit code 7"), "{stderr}");
     assert_eq!(read(&failing.join("logs/command/stderr")), "no\n");
-}
-
-#[test]
-fn missing_targets_and_unknown_sources_are_reported() {
-    let bench = Bench::aside();
-    let (code, _, stderr) = sample(&bench, &[]);
-    assert_eq!(code, 2, "{stderr}");
-    assert!(stderr.contains("--group") && stderr.contains("COMMAND"), "{stderr}");
-    let out = bench.path("run");
-    let place = ["--out", out.to_str().unwrap()];
-    let (code, _, stderr) = sample(&bench, &[&place[..], &["--group", "/no/such/group"]].concat());
-    assert_eq!(code, 2, "{stderr}");
-    assert!(stderr.contains("assay top") && !out.exists(), "{stderr}");
-    let (code, _, stderr) = sample(&bench, &["--source", "pagetype", "--pid", "1"]);
-    assert_eq!(code, 2);
-    assert!(stderr.contains("pagetypeinfo"), "{stderr}");
 }

@@ -92,27 +92,6 @@ fn the_shipped_study_gives_a_verdict_and_restores_the_host() {
 }
 
 #[test]
-fn every_value_of_a_factor_is_a_trial_with_its_own_verdict() {
-    let Some(bench) = Bench::on_host("two trials") else { return };
-    let study = Weights { disk: crate::study::loop_disk(64), ..Weights::small() };
-    let text =
-        study.text().replace("count = 4", "count = \"{groups}\"") + "[factors]\ngroups = [8]\n";
-    let study = bench.write("study.toml", &text);
-    let ended = bench.run(&study, &["--set", "groups=2,4", "--duration", "1s", "-ojson"]);
-    bench.assert_host_is_as_before("after the run");
-    let verdict = verdict_of(&ended, &bench.out());
-    let trials = verdict["trials"].as_array().unwrap();
-    let groups: Vec<_> = trials.iter().map(|trial| trial["factors"]["groups"].as_u64()).collect();
-    assert_eq!(groups, [Some(2), Some(4)]);
-    for trial in trials {
-        assert!(trial["verdict"].is_string(), "{trial}");
-        let count = trial["promises"][0]["groups"].as_array().unwrap().len() as u64;
-        assert_eq!(Some(count), trial["factors"]["groups"].as_u64());
-    }
-    assert_complete(&bench.out());
-}
-
-#[test]
 fn groups_inside_groups_are_judged_at_the_outer_level() {
     let Some(bench) = Bench::on_host("nested groups") else { return };
     let inner = "[[groups.groups]]\nname = \"inner\"\ncount = 2\n\
@@ -135,28 +114,6 @@ fn groups_inside_groups_are_judged_at_the_outer_level() {
     assert_complete(&bench.out());
 }
 
-#[test]
-fn a_table_for_people_names_the_report() {
-    let Some(bench) = Bench::on_host("a table for people") else { return };
-    let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
-    ended.assert_verdict();
-    assert!(ended.stdout.contains("task4"), "{}", ended.stdout);
-    let report = bench.out().join("report.html");
-    assert!(ended.stdout.contains(&format!("report: {}", report.display())), "{}", ended.stdout);
-    assert!(!ended.stdout.contains('\u{1b}'), "no colours where there is no terminal");
-    bench.assert_host_is_as_before("after the run");
-}
-
-#[test]
-fn a_dry_run_prints_the_plan_and_changes_nothing() {
-    let Some(bench) = Bench::on_host("a dry run") else { return };
-    let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &["--dry-run"]);
-    ended.assert_code(0);
-    assert!(ended.stdout.contains("nothing was touched"), "{}", ended.stdout);
-    assert!(!bench.out().exists());
-    bench.assert_host_is_as_before("after the dry run");
-}
-
 /// fio splits lists of files at `:`, and job files at white space and `;`.
 #[test]
 fn a_run_folder_may_have_any_name() {
@@ -169,6 +126,11 @@ fn a_run_folder_may_have_any_name() {
     command.args(["run", "--yes"]).arg(study).arg("--out").arg(&out);
     let ended = bench.finish(command);
     ended.assert_verdict();
+    // A table for people.
+    assert!(ended.stdout.contains("task2"), "{}", ended.stdout);
+    let report = format!("report: {}", out.join("report.html").display());
+    assert!(ended.stdout.contains(&report), "{}", ended.stdout);
+    assert!(!ended.stdout.contains('\u{1b}'), "no colours where there is no terminal");
     assert_complete(&out);
     bench.assert_host_is_as_before("after the run");
 }

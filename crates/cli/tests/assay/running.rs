@@ -83,12 +83,6 @@ impl Running {
         events.contains(&format!("\"text\":\"{text}"))
     }
 
-    /// Whether the first repeat of this trial runs.
-    pub(crate) fn runs_trial(&self, trial: usize) -> bool {
-        let events = fs::read_to_string(self.out.join("events.jsonl")).unwrap_or_default();
-        events.contains(&format!("\"trial\":{trial},\"repeat\":0,\"text\":\"run\""))
-    }
-
     pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }

@@ -79,7 +79,7 @@ fn with_few_descriptors_nothing_is_left_behind() {
     bench.write("study.toml", SLEEPS);
     let state = bench.path("state");
     // With fewer than 12 the shell that starts the program does not work.
-    for number in [12, 14, 16, 18, 21, 25, 30, 40] {
+    for number in [12, 16, 21, 30] {
         let limit = format!("--nofile={number}:{number}");
         for words in COMMANDS {
             run(&bench, &["prlimit", &limit], words, &state);
@@ -130,7 +130,7 @@ fn kill_one(bench: &Bench) {
 }
 
 /// Runs each command with calls of this kind that fail: one alone, or all from some point on. Then the next restore finishes. Some
-/// fifty commands take more than a minute on a busy machine.
+/// thirty commands take a minute on a busy machine.
 fn fail_everywhere(test: &str, what: &'static str, errors: &[(Errno, usize)]) {
     let needs = [Need::Controller("cpu"), Need::Controller("pids")];
     let Some(bench) = Bench::with(test, &needs) else { return };
@@ -145,7 +145,7 @@ fn fail_everywhere(test: &str, what: &'static str, errors: &[(Errno, usize)]) {
         prepare();
         let none = Failing { what, error: Errno::AGAIN, first: 0, count: 0 };
         let (_, calls) = none.run(&bench, words);
-        let points = 2 * times();
+        let points = times();
         for point in 0..=points {
             let first = calls * point / (points + 1);
             for (error, count) in errors.iter().copied() {

@@ -30,8 +30,9 @@ impl Drop for Frozen<'_> {
     }
 }
 
-fn ext4(bench: &Bench) -> (OwnDevice, Mounted) {
-    let device = OwnDevice::attach(&bench.path("image"), 64);
+/// A loop device of this many mebibytes with ext4, and its mount.
+pub(crate) fn ext4(bench: &Bench, mebi: u64) -> (OwnDevice, Mounted) {
+    let device = OwnDevice::attach(&bench.path("image"), mebi);
     device.make_ext4();
     let mounted = Mounted::device(&device, bench.path("mounted"));
     (device, mounted)
@@ -83,7 +84,7 @@ fn ledgers_on_a_file_system_that_never_answers_are_named_with_code_6() {
 fn a_run_folder_that_stops_answering_does_not_hold_up_the_restore() {
     let test = "a frozen run folder";
     let Some(bench) = Bench::on_host(test) else { return };
-    let (_device, mounted) = ext4(&bench);
+    let (_device, mounted) = ext4(&bench, 64);
     let before = HostSnapshot::take();
     let study = bench.write("study.toml", BESIDE);
     let out = mounted.at.join("run");
@@ -109,7 +110,7 @@ fn a_run_folder_that_stops_answering_does_not_hold_up_the_restore() {
 fn ledgers_that_stop_answering_do_not_hold_up_the_restore_and_stay() {
     let test = "frozen ledgers";
     let Some(bench) = Bench::on_host(test) else { return };
-    let (_device, mounted) = ext4(&bench);
+    let (_device, mounted) = ext4(&bench, 64);
     let before = HostSnapshot::take();
     let state = mounted.at.join("state");
     let mut command = bench.program();
@@ -150,7 +151,7 @@ fn ledgers_that_stop_answering_do_not_hold_up_the_restore_and_stay() {
 fn a_file_behind_stdout_that_stops_answering_does_not_hold_up_a_signal() {
     let test = "frozen stdout";
     let Some(bench) = Bench::on_host(test) else { return };
-    let (_device, mounted) = ext4(&bench);
+    let (_device, mounted) = ext4(&bench, 64);
     let out = mounted.at.join("stdout");
     let mut command = Command::new("sh");
     command.args(["-c", "exec \"$0\" audit watch --interval 100ms > mounted/stdout"]);

@@ -16,7 +16,8 @@ struct Smallest {
     study: &'static str,
     /// Sizes that are not factors: text in the file and its replacement.
     sizes: &'static [(&'static str, &'static str)],
-    options: &'static [&'static str],
+    /// More of the command line.
+    options: &'static str,
     needs: &'static [Need],
     /// Metrics of its workloads, each with the end of the workload's name.
     metrics: &'static [(&'static str, &'static str)],
@@ -36,9 +37,10 @@ fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
         skip(smallest.study, "assay-load was not built: cd loadgen && cargo build");
         return None;
     }
-    let options = [smallest.options, &["--repeats", "1", "-ojson"]].concat();
+    let more = smallest.options.split(' ').chain(["--repeats", "1", "-ojson"]);
+    let more: Vec<&str> = more.collect();
     let study = shipped_with(&bench, &format!("{}.toml", smallest.study), smallest.sizes);
-    let ended = bench.run(&study, &options);
+    let ended = bench.run(&study, &more);
     ended.assert_verdict();
     bench.assert_host_is_as_before(smallest.study);
     let manifest = json(&bench.out().join("manifest.json"));
@@ -82,7 +84,7 @@ fn the_cache_ladder() {
     whole(&Smallest {
         study: "cache-ladder",
         sizes: &[("points = 3, samples = 2, sample-ms = 5", "points = 1, sample-ms = 1")],
-        options: &["--duration", "60s"],
+        options: "--duration 60s",
         needs: &[],
         metrics: &[("chase", "random_l1_ns"), ("chase", "random_least_rise")],
         samples: &["host_cpu"],
@@ -97,7 +99,7 @@ fn the_page_cache() {
             ("size   = \"auto\"\nformat", "size   = \"96 MiB\"\nformat"),
             ("pause = 0.3", "pause = 0"),
         ],
-        options: &["--set", "size=16 MiB"],
+        options: "--set size=16MiB",
         needs: &DISK,
         metrics: &[("file", "first_read_disk_part"), ("file", "write_direct_bytes_per_s")],
         samples: &["vmstat", "meminfo", "disk"],
@@ -114,7 +116,7 @@ fn what_was_dropped_comes_back_from_the_disk() {
             ("creates = \"64 MiB\"", "creates = \"16 MiB\""),
             ("value      = 67108864", "value      = 16777216"),
         ],
-        options: &["--set", "drop=3"],
+        options: "--set drop=3",
         needs: &DISK,
         metrics: &[("file", "from_disk_bytes")],
         samples: &["meminfo", "disk"],
@@ -135,14 +137,7 @@ fn writeback_restores_the_settings_of_the_study() {
             ("size = \"16 MiB\"", "size = \"4 MiB\""),
             ("warm_up = \"2 s\"", "warm_up = \"0.5 s\""),
         ],
-        options: &[
-            "--set",
-            "dirty_background_bytes=8 MiB",
-            "--set",
-            "dirty_bytes=16 MiB",
-            "--duration",
-            "2s",
-        ],
+        options: "--set dirty_background_bytes=8MiB --set dirty_bytes=16MiB --duration 2s",
         needs: &DISK,
         metrics: &[("update", "write_iops"), ("note", "write_iops")],
         samples: &["meminfo", "vmstat", "disk"],
@@ -159,7 +154,7 @@ fn siblings_on_one_core_or_why_there_are_none() {
         whole(&Smallest {
             study: "smt",
             sizes: &[("\"512 MiB\"", "\"64 MiB\"")],
-            options: &["--duration", "2s", "--set", "program=compute"],
+            options: "--duration 2s --set program=compute",
             needs: &[Need::Controller("cpu"), Need::Loop, Need::Tool("mkfs.ext4")],
             metrics: &[("compute", "steps_per_s")],
             samples: &["threads", "cpus"],
@@ -180,7 +175,7 @@ fn a_mix_on_two_nodes_or_why_there_are_none() {
     whole(&Smallest {
         study: "numa-mix",
         sizes: &[],
-        options: &["--set", "first=streamcluster", "--duration", "2s"],
+        options: "--set first=streamcluster --duration 2s",
         needs: &[Need::Controller("cpu")],
         metrics: &[("first.streamcluster", "distances_per_s")],
         samples: &["threads", "pages"],
@@ -207,7 +202,7 @@ fn a_memory_limit_on_two_programs() {
             ("\"count=64\"", "\"count=8\""),
             ("creates = \"64 MiB\"", "creates = \"8 MiB\""),
         ],
-        options: &["--set", "limit=1.2", "--set", "scale=12", "--set", "files=300"],
+        options: "--set limit=1.2 --set scale=12 --set files=300",
         needs: &[Need::Loop, Need::Tool("mkfs.ext4"), Need::Controller("memory")],
         metrics: &[("graph", "bfs_harmonic_mean_teps"), ("files", "ops_per_s")],
         samples: &["memory", "pagetypeinfo"],
@@ -223,7 +218,7 @@ fn io_weights_beside_a_key_value_store() {
             ("\"128M\"", "\"16M\""),
             ("operationcount = 100000,", "operationcount = 20000,"),
         ],
-        options: &["--set", "run=update", "--set", "records=1000", "--duration", "2s"],
+        options: "--set run=update --set records=1000 --duration 2s",
         needs: &WEIGHTS,
         metrics: &[("update", "throughput_ops_s"), ("task4.reader", "read_iops")],
         samples: &["io", "disk"],
@@ -235,16 +230,7 @@ fn io_weights_and_requests() {
     whole(&Smallest {
         study: "io-weight-requests",
         sizes: &[("\"1 GiB\"", "\"64 MiB\"")],
-        options: &[
-            "--set",
-            "groups=8",
-            "--set",
-            "iodepth=8",
-            "--set",
-            "requests=256",
-            "--duration",
-            "2s",
-        ],
+        options: "--set groups=8 --set iodepth=8 --set requests=256 --duration 2s",
         needs: &WEIGHTS,
         metrics: &[("task8.reader", "read_iops")],
         samples: &["io", "disk"],
@@ -256,7 +242,7 @@ fn io_weights_of_the_fewest_groups() {
     whole(&Smallest {
         study: "io-weight-scaling",
         sizes: &[("\"3 GiB\"", "\"96 MiB\"")],
-        options: &["--set", "groups=4", "--duration", "2s"],
+        options: "--set groups=4 --duration 2s",
         needs: &WEIGHTS,
         metrics: &[],
         samples: &["io", "disk"],
@@ -268,16 +254,7 @@ fn cpu_weights_of_two_groups() {
     whole(&Smallest {
         study: "cpu-weight-scaling",
         sizes: &[],
-        options: &[
-            "--set",
-            "groups=2",
-            "--set",
-            "threads=1",
-            "--set",
-            "cpus=0",
-            "--duration",
-            "2s",
-        ],
+        options: "--set groups=2 --set threads=1 --set cpus=0 --duration 2s",
         needs: &[Need::Controller("cpu"), Need::Controller("cpuset")],
         metrics: &[("compute", "steps_per_s")],
         samples: &["cpu", "host_cpu"],
@@ -289,7 +266,7 @@ fn cpu_weights_of_one_thread_beside_four() {
     whole(&Smallest {
         study: "cpu-weight-threads",
         sizes: &[],
-        options: &["--duration", "2s"],
+        options: "--duration 2s",
         needs: &[Need::Controller("cpu"), Need::Controller("cpuset"), Need::Tool("fio")],
         metrics: &[],
         samples: &["cpu", "host_cpu"],
@@ -301,7 +278,7 @@ fn the_longest_wait_of_each_group() {
     let run = whole(&Smallest {
         study: "cpu-wait",
         sizes: &[],
-        options: &["--duration", "2s"],
+        options: "--duration 2s",
         needs: &[Need::Controller("cpu"), Need::Controller("cpuset")],
         metrics: &[("compute", "steps_per_s")],
         samples: &["cpu", "host_cpu"],

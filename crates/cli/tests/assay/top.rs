@@ -64,16 +64,3 @@ fn a_group_is_listed_with_its_processes_knobs_and_use() {
     run.end(Duration::from_secs(30)).assert_code(143);
     bench.assert_host_is_as_before("groups beside exec");
 }
-
-#[test]
-fn unknown_groups_and_controllers_are_refused_with_the_known_ones() {
-    let bench = Bench::aside();
-    for (arguments, says) in [
-        (&["--group", "/no/such/group"][..], "no hierarchy has a group `/no/such/group`"),
-        (&["--controller", "memroy"][..], "memory"),
-    ] {
-        let (code, text, stderr) = groups(&bench, arguments);
-        assert_eq!((code, text.as_str()), (2, ""), "{stderr}");
-        assert!(stderr.contains(says), "{stderr}");
-    }
-}

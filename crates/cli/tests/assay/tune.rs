@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -83,40 +82,4 @@ fn a_search_tries_allowed_settings_confirms_by_fresh_repeats_and_restores_the_ho
     fs::remove_file(&report).unwrap();
     bench.assay(["report".as_ref(), bench.out().as_os_str()]).assert_code(0);
     assert_eq!(fs::read_to_string(&report).unwrap(), text);
-}
-
-#[test]
-fn an_interrupted_search_is_judged_and_restored() {
-    let Some(bench) = Bench::on_host("tune, interrupted") else { return };
-    let study = bench.write("study.toml", &Weights { at_most: "2 s", ..Weights::small() }.text());
-    let command = command(&bench, &study, &["--for", "5m", "-ojson"]);
-    let mut running = Running::start(command, bench.folder(), bench.out());
-    running.wait_until("the second trial", |run| run.runs_trial(1));
-    running.signal_from_terminal(Signal::INT);
-    let ended = running.end(Duration::from_secs(60));
-    ended.assert_code(130);
-    bench.assert_host_is_as_before("after the interruption");
-    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(found["ended_early"], true);
-    assert!(found["sentence"].as_str().unwrap().contains("ended early"), "{found:#}");
-    assert_eq!(found["chosen"], Value::Null, "{found:#}");
-}
-
-#[test]
-fn studies_that_cannot_be_tuned_are_refused_before_the_host_is_changed() {
-    let bench = Bench::aside();
-    let refused = |words: &[&str], says: &[&str]| {
-        let ended = bench.assay(words);
-        ended.assert_code(2);
-        ended.assert_says(says);
-    };
-    refused(&["tune", "--yes", "io-weight-scaling"], &["7 trials", "hint: ", "--set groups=4"]);
-    let text = Weights::small().text();
-    let silent = bench.write("silent.toml", text.split("[[promises]]").next().unwrap());
-    let silent = silent.to_string_lossy();
-    refused(&["tune", "--yes", &silent], &["has no promise about a single trial"]);
-    refused(&["tune", "io-weight", "--vary", "speed"], &["iodepth"]);
-    let keep = ["tune", "--yes", "io-weight", "--set", "groups=4", "--fix", "schedular"];
-    refused(&keep, &["unknown name `schedular`", "did you mean `scheduler`?", "nr_requests"]);
-    assert!(!bench.path("runs").exists());
 }

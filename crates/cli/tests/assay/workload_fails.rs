@@ -66,13 +66,6 @@ fn an_option_value_that_fio_refuses_fails_one_workload_of_four() {
 }
 
 #[test]
-fn blocks_larger_than_their_file_fail_one_workload_of_four() {
-    let Some(bench) = Bench::on_host("blocks larger than their file") else { return };
-    let ended = run_with(&bench, "bs=1m\nsize=512k");
-    assert_one_failed(&bench, &ended);
-}
-
-#[test]
 fn a_workload_that_is_killed_in_the_window_fails_alone() {
     let Some(bench) = Bench::on_host("a workload that is killed") else { return };
     let study = bench.write("study.toml", &Weights::small().text());

@@ -33,23 +33,8 @@ const TABLE: &[(&str, Way, &str)] = &[
     ("assay generate man", Way::Run(&[0]), "writes into the folder of the test"),
     ("assay conform --list", Way::Run(&[0]), "touches nothing"),
     ("assay run", Way::Plan, "needs root and minutes; tests/assay runs studies"),
-    ("assay lab", Way::Parse, "boots a guest; tests/assay/lab does"),
-    ("assay judge", Way::Parse, "needs a run; tests/assay/again.rs"),
     ("assay explain", Way::Run(&[0]), "touches nothing"),
-    ("assay diagnose", Way::Parse, "needs a run and root"),
-    ("assay audit", Way::Parse, "names hosts of its reader; tests/assay/audit.rs runs it"),
-    ("assay blame", Way::Parse, "needs root; tests/assay/blame.rs runs it"),
-    ("assay probe", Way::Parse, "needs root; tests/assay/probe.rs runs it"),
-    ("assay exec", Way::Parse, "needs root; tests/assay/exec.rs runs it"),
-    ("assay record", Way::Parse, "needs root; tests/assay/sample.rs runs it"),
-    ("assay top", Way::Parse, "names a group of another host; tests/assay/groups.rs"),
-    ("assay restore", Way::Parse, "would restore for others; tests/assay/killed.rs"),
-    ("assay conform", Way::Parse, "needs root; tests/assay/conform.rs runs it"),
-    ("assay report", Way::Parse, "needs a run; tests/assay/again.rs"),
-    ("assay compare", Way::Parse, "needs two runs"),
-    ("assay fairness", Way::Parse, "needs root; tests/assay/contended.rs runs it"),
-    ("assay tune", Way::Parse, "needs root and minutes"),
-    ("assay fleet", Way::Parse, "needs a cluster"),
+    ("assay", Way::Parse, "needs root, minutes, or what its reader has; tests/assay run it"),
     ("assay-load filebench", Way::Parse, "names scripts and folders of its reader"),
     ("assay-load ycsb", Way::Parse, "names folders of its reader"),
     ("assay-load streamcluster", Way::Parse, "names files of its reader"),
@@ -173,7 +158,7 @@ fn unknown_commands_and_options_are_detected() {
     assert!(fails("assay run io-weight --set gruops=4", Way::Plan));
     assert!(fails("assay check io-weight --duration 20", Way::Run(&[0, 4])));
     assert!(!fails("assay run io-weight --set groups=4", Way::Plan));
-    assert!(rule(&["assay".to_owned(), "bogus".to_owned()]).is_none());
+    assert!(fails("assay bogus", Way::Parse));
 }
 
 /// Commands that pages name in running text: `assay COMMAND --option`.

@@ -55,11 +55,3 @@ fn every_help_text_fits_80_columns() {
         }
     }
 }
-
-#[test]
-fn the_list_of_studies_fits_80_columns() {
-    let folder = tempfile::tempdir().unwrap();
-    let ended = assay(folder.path(), ["run", "--list"]);
-    assert_narrow(&["run", "--list"], &ended.stdout);
-    assert!(ended.stdout.lines().count() >= 14);
-}

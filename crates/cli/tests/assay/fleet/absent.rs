@@ -5,20 +5,6 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::bench::Bench;
 
-#[test]
-fn without_slurm_a_fleet_is_refused_with_the_remedy_and_nothing_is_made() {
-    let bench = Bench::aside();
-    let mut command = bench.program();
-    // fio is missing here, too, which does not matter: the fleet's hosts must have it.
-    command
-        .args(["fleet", "run", "--yes", "cpu-weight", "--nodes", "2"])
-        .env("PATH", bench.folder());
-    let ended = bench.finish(command);
-    ended.assert_code(4);
-    ended.assert_says(&["Slurm is not installed here", "slurm-client"]);
-    assert!(!bench.path("runs").exists());
-}
-
 /// An empty entry of PATH means the working directory, whose files may belong to another user.
 #[test]
 fn relative_entries_of_path_are_not_searched_for_slurm() {
@@ -32,8 +18,9 @@ fn relative_entries_of_path_are_not_searched_for_slurm() {
         command.args(["fleet", "run", "--yes", "cpu-weight", "--nodes", "2"]).env("PATH", path);
         let ended = bench.finish(command);
         ended.assert_code(4);
-        ended.assert_says(&["Slurm is not installed here"]);
-        assert!(!bench.path("started").exists(), "PATH={path:?}");
+        ended.assert_says(&["Slurm is not installed here", "slurm-client"]);
+        let made = ["started", "runs"].map(|name| bench.path(name).exists());
+        assert_eq!(made, [false; 2], "PATH={path:?}");
     }
 }
 
@@ -52,18 +39,6 @@ fn a_slurm_without_configuration_is_named_with_what_to_set() {
     ended.assert_code(4);
     ended.assert_says(&["SLURM_CONF"]);
     assert!(!bench.path("runs").exists());
-}
-
-#[test]
-fn mistakes_of_a_study_are_reported_before_slurm_is_called() {
-    let bench = Bench::aside();
-    let mut command = bench.program();
-    command
-        .args(["fleet", "run", "--yes", "cpu-weight", "--nodes", "2", "--set", "gruops=4"])
-        .env("PATH", bench.folder());
-    let ended = bench.finish(command);
-    ended.assert_code(2);
-    ended.assert_says(&["groups"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Kills under adverse conditions: the ledger's disk is full or read-only, workloads are frozen by another
-//! program, another run is in progress. A few each, at random instants of the window; a restore reports what
+//! program, another run is in progress. Some of each, at random instants of the window; a restore reports what
 //! it cannot do, and the next one completes it.
 
 use std::fs::{self, File};
@@ -14,6 +14,7 @@ use rand::{Rng, SeedableRng};
 
 use super::draw::seed;
 use super::studies::Changes;
+use super::times;
 use crate::bench::Bench;
 use crate::delegated::{self, as_nobody, delegated};
 use crate::freezer::Freezer;
@@ -21,7 +22,10 @@ use crate::own_device::{Mounted, OwnDevice};
 use crate::running::{Running, processes_in};
 use crate::study::Weights;
 
-const KILLS: usize = 4;
+/// Kills of each kind.
+fn kills() -> usize {
+    2 * times()
+}
 
 /// A run with this state directory, killed some time after its window has begun.
 struct Victim {
@@ -73,7 +77,7 @@ fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let before = HostSnapshot::take();
-    for number in 0..KILLS {
+    for number in 0..kills() {
         let when = format!("seed {seed}, kill {number}");
         let victim = Victim::start(&bench, &format!("run-{number}"), &state.at);
         state.fill();
@@ -97,7 +101,7 @@ fn kills_with_a_read_only_state_folder_are_reported_and_restored_afterwards() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let before = HostSnapshot::take();
-    for number in 0..KILLS {
+    for number in 0..kills() {
         let victim = Victim::start(&bench, &format!("run-{number}"), &state.at);
         pause(&mut random);
         let (place, out) = victim.kill();
@@ -124,7 +128,7 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let before = HostSnapshot::take();
-    let dead: Vec<_> = (0..KILLS)
+    let dead: Vec<_> = (0..kills())
         .map(|number| {
             let state = bench.path(&format!("state-{number}"));
             let victim = Victim::start(&bench, &format!("run-{number}"), &state);
@@ -143,7 +147,7 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
     for (number, restore) in restores.collect::<Vec<_>>().into_iter().enumerate() {
         let ended = restore.end(Duration::from_secs(120));
         assert_eq!(ended.status.code(), Some(6), "seed {seed}, kill {number}\n{}", ended.stderr);
-        ended.assert_says(&["survived SIGKILL"]);
+        ended.assert_says(&["survived SIGKILL", " (fio)", "write THAWED to its freezer.state"]);
     }
     dead.iter().for_each(|(_, freezer)| freezer.thaw());
     sleep(Duration::from_millis(200));
@@ -208,7 +212,7 @@ fn kills_of_two_runs_at_once_leave_each_other_alone() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let before = HostSnapshot::take();
-    for number in 0..KILLS {
+    for number in 0..kills() {
         let when = format!("seed {seed}, kill {number}");
         let start = |user: &str| {
             Victim::start(
@@ -246,7 +250,7 @@ fn kills_before_a_directory_is_exchanged_for_a_link_leave_its_target_unchanged()
     fs::write(victim.join("file"), "root's").unwrap();
     let text = Changes::Directory.study(&data).replace("\"1 s\"", "\"60 s\"");
     let study = bench.write("study.toml", &text);
-    for number in 0..KILLS {
+    for number in 0..kills() {
         let when = format!("seed {seed}, kill {number}");
         let mut run = bench.start(&study, &[]);
         run.wait_until("the window", |run| run.says("run"));
@@ -281,7 +285,7 @@ fn kills_of_the_runs_of_two_users_leave_each_other_alone() {
     fs::write(&study, text).unwrap();
     drop(as_nobody(&bench));
     let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
-    for number in 0..KILLS {
+    for number in 0..kills() {
         let when = format!("seed {seed}, kill {number}");
         let (out, output) = (bench.path("home/run"), bench.path(&format!("output-{number}")));
         fs::create_dir(&output).unwrap();

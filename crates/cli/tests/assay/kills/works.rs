@@ -29,10 +29,6 @@ pub(super) enum Work {
     Diagnose,
     /// `assay blame` of a command in a group of its own.
     Blame,
-    /// `assay blame --watch`, which changes nothing.
-    BlameWatch,
-    /// `assay fairness`, which changes nothing.
-    Fairness,
 }
 
 /// The command under limits. Files mark its progress.
@@ -85,11 +81,6 @@ impl Work {
         }
     }
 
-    /// Whether it has a ledger.
-    pub(super) fn changes_the_host(self) -> bool {
-        !matches!(self, Self::BlameWatch | Self::Fairness)
-    }
-
     /// The command, with everything that it and its children write in `out`.
     pub(super) fn command(self, bench: &Bench, theirs: &str, data: &Path, out: &Path) -> Command {
         let mut command = bench.program();
@@ -102,33 +93,11 @@ impl Work {
                 let study = bench.write("study.toml", &text);
                 command.args(["run", "--yes"]).arg(study).arg("--out").arg(out);
             }
-            Self::CpuWeight => {
-                command
-                    .args([
-                        "run",
-                        "--yes",
-                        "cpu-weight",
-                        "--repeats",
-                        "1",
-                        "--duration",
-                        "1s",
-                        "--out",
-                    ])
-                    .arg(out);
-            }
-            Self::CpuQuota => {
-                command
-                    .args([
-                        "run",
-                        "--yes",
-                        "cpu-quota",
-                        "--repeats",
-                        "1",
-                        "--duration",
-                        "1s",
-                        "--out",
-                    ])
-                    .arg(out);
+            Self::CpuWeight | Self::CpuQuota => {
+                let is_weight = matches!(self, Self::CpuWeight);
+                let study = if is_weight { "cpu-weight" } else { "cpu-quota" };
+                command.args(["run", "--yes", study, "--repeats", "1", "--duration", "1s"]);
+                command.arg("--out").arg(out);
             }
             Self::Exec => {
                 fs::create_dir(out).unwrap();
@@ -151,15 +120,6 @@ impl Work {
                 fs::create_dir(out).unwrap();
                 command.current_dir(out).args(["blame", "--set", "pids.max=20"]);
                 command.args(["--", "sh", "-c", COMMAND]);
-            }
-            Self::BlameWatch => {
-                fs::create_dir(out).unwrap();
-                command.current_dir(out).args(["blame", "--watch", "--for", "2s"]);
-                command.args(["--interval", "1s", "--textfile", "blame.prom"]);
-            }
-            Self::Fairness => {
-                fs::create_dir(out).unwrap();
-                command.current_dir(out).args(["fairness", "--for", "1s"]);
             }
         }
         command

@@ -11,7 +11,6 @@ use super::shared::{ARGUMENTS, PATIENCE, Visit, tree, visit, why_not};
 use super::systemd::SYSTEMD;
 use super::watched::PROGRAMS;
 use crate::bench::Bench;
-use crate::iocost::scan;
 use crate::running::{Running, json};
 
 /// All parts for the guest with two nodes and cgroup v2. Runs that saturate a resource come last, so that
@@ -302,6 +301,26 @@ fn bfq_divides_a_null_block_device_on_v2() {
     divided(&guest, "bfq", "bfq");
 }
 
+/// The numbers behind the keys of a line, as `ioc_cost_model_write` and `ioc_qos_write` of block/blk-iocost.c scan
+/// them: whole numbers, and percentages with two decimals.
+fn scan(line: &str, prefix: &str) -> Vec<(String, f64)> {
+    let (numbers, rest) = line.split_once(' ').unwrap();
+    let (major, minor) = numbers.split_once(':').unwrap();
+    assert!(major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok(), "{line}");
+    let words = rest.strip_prefix(prefix).unwrap_or_else(|| panic!("{line}")).split_whitespace();
+    let pair = |word: &str| {
+        let (key, value) = word.split_once('=').unwrap();
+        match key {
+            "rpct" | "wpct" | "min" | "max" => {
+                assert_eq!(value.split_once('.').map(|(_, rest)| rest.len()), Some(2), "{line}");
+            }
+            _ => assert!(value.parse::<u64>().is_ok(), "{line}"),
+        }
+        (key.to_owned(), value.parse().unwrap())
+    };
+    words.map(pair).collect()
+}
+
 /// The kernel takes the lines that a measurement prints.
 #[test]
 fn measured_parameters_of_iocost_are_taken_by_the_kernel_and_proven_on_v2() {
@@ -311,6 +330,8 @@ fn measured_parameters_of_iocost_are_taken_by_the_kernel_and_proven_on_v2() {
     let found = part.json();
     let model = scan(found["model"].as_str().unwrap(), "ctrl=user model=linear ");
     assert_eq!(model.len(), 6, "{found:#}");
+    let qos = scan(found["qos"].as_str().unwrap(), "enable=1 ctrl=user ");
+    assert_eq!(qos.len(), 6, "{found:#}");
     // A device of 2000 requests a second has no more; how many fewer depends on how busy the guest is.
     for (key, value) in model.iter().filter(|(key, _)| key.ends_with("iops")) {
         assert!((1.0..2600.0).contains(value), "{key}={value}");

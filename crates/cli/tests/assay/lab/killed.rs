@@ -66,7 +66,7 @@ fn folders(lab: u32) -> Vec<PathBuf> {
 #[test]
 fn late_kills_leave_no_machine_and_no_folder() {
     if times() < 2 {
-        return skip(TEST, "ASSAY_TEST_KILLS=4 asks for them");
+        return skip(TEST, "ASSAY_TEST_KILLS=5 asks for them");
     }
     if let Some(why) = why_not("debian-6.1") {
         return skip(TEST, &format!("no guest: {why}"));
