@@ -46,7 +46,7 @@ fn page(judgement: &FleetJudgement) -> Page {
         });
     }));
     Page {
-        title: format!("{}: {title}, on {} hosts", wording::verdict(*verdict), hosts.len()),
+        title: format!("{}: {title}, on {} hosts", verdict.word(), hosts.len()),
         kicker: vec!["assay fleet".to_owned(), study.clone(), started_at.clone()],
         heading: title.clone(),
         question: judgement.question.clone(),

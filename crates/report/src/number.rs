@@ -1,5 +1,6 @@
 //! Number formatting: one unit and one number of decimals per column, so that decimal points align.
 
+use assay_judge::verdict::wording;
 use assay_record::terms::{Measure, Scale};
 
 /// Shown in place of a missing number.
@@ -97,17 +98,9 @@ pub(crate) fn plain(value: f64) -> String {
 /// A number with four significant digits, in scientific notation if very large or small.
 #[must_use]
 pub fn four(value: f64) -> String {
-    let size = value.abs();
-    if size == 0.0 || !value.is_finite() {
-        return plain(value);
-    }
-    if !(1e-3..1e7).contains(&size) {
-        return format!("{value:.3e}");
-    }
-    let text = fixed(value, (3 - size.log10().floor() as i32).clamp(0, 6) as usize);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    match value.is_finite() {
+        true => wording::number(value),
+        false => NONE.to_owned(),
     }
 }
 

@@ -73,7 +73,7 @@ pub fn html(
     let kicker =
         vec!["assay report".to_owned(), manifest.study.clone(), manifest.started_at.clone()];
     let page = Page {
-        title: format!("{}: {}", wording::verdict(judgement.verdict), manifest.title),
+        title: format!("{}: {}", judgement.verdict.word(), manifest.title),
         kicker,
         heading: manifest.title.clone(),
         question: manifest.question.clone(),

@@ -36,11 +36,6 @@ pub(crate) fn limit_on_memory(judged: &TrialJudgement) -> Option<&str> {
     fact(judged, "limit")
 }
 
-/// A verdict as one word.
-pub const fn verdict(verdict: Verdict) -> &'static str {
-    verdict.word()
-}
-
 /// The colour of a verdict.
 pub(crate) const fn tone(verdict: Verdict) -> Tone {
     match verdict {
@@ -59,7 +54,7 @@ pub fn tag(one: Verdict) -> Tag {
         Verdict::Undecided => "?",
         Verdict::Void => "\u{2205}",
     };
-    Tag::new(tone(one), mark, verdict(one))
+    Tag::new(tone(one), mark, one.word())
 }
 
 /// The meaning of a run's verdict, for the headline; `is_complete` unless
@@ -104,11 +99,6 @@ pub(crate) fn is_about_shares(promise: &PromiseJudgement) -> bool {
 pub(crate) fn is_metric(measure: &str) -> bool {
     let family = measure.split('.').next().unwrap_or(measure);
     !matches!(family, "io" | "cpu" | "memory")
-}
-
-/// The worst of many verdicts: broken, void, undecided, kept, in that order.
-pub(crate) fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
-    Verdict::worst(verdicts)
 }
 
 /// A promise as a sentence fragment: measure, relation, margin.
@@ -254,7 +244,7 @@ pub(crate) fn needs(promise: &PromiseJudgement, run: &Manifest) -> Option<String
 pub(crate) fn tally(groups: &[&GroupJudgement]) -> String {
     let counted = [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void].map(|one| {
         let count = groups.iter().filter(|group| group.verdict == one).count();
-        (count > 0).then(|| format!("{count} {}", verdict(one)))
+        (count > 0).then(|| format!("{count} {}", one.word()))
     });
     counted.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

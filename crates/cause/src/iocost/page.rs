@@ -1,6 +1,5 @@
 //! The parameters of iocost for a disk, for a terminal.
 
-use assay_report::wording;
 use assay_sys::escape::page::wrap;
 
 use crate::iocost::IoCost;
@@ -43,7 +42,7 @@ pub fn render(found: &IoCost, width: usize) -> String {
             "proof: {} under these parameters, {} repeats: {}: {}",
             proof.study,
             proof.repeats,
-            wording::verdict(proof.verdict),
+            proof.verdict.word(),
             proof.reason
         ),
         (None, why) => format!("proof: not available: {}", why.map_or("", String::as_str)),

@@ -9,7 +9,7 @@ use assay_record::run_folder::{
 use assay_record::terms::Measure;
 
 use super::{Evidence, Finding, Rule, Scope};
-use crate::repeat::Repeat;
+use crate::repeat::{Repeat, is_part};
 use crate::verdict::wording::{count, rate, some_of};
 
 /// `knobs`: the written values were read back, and held until the end.
@@ -53,8 +53,7 @@ fn knobs(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 
 /// Whether it is a measured group or contains one.
 fn concerns(evidence: &Evidence<'_>, group: &GroupRecord) -> bool {
-    let inside = format!("{}/", group.name);
-    evidence.groups.iter().any(|name| *name == group.name || name.starts_with(&inside))
+    evidence.groups.iter().any(|name| is_part(name, &group.name))
 }
 
 /// A value changed from outside while the repeat ran, perhaps temporarily.

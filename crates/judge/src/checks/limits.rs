@@ -4,7 +4,7 @@ use crate::verdict::wording::some_of;
 use assay_record::run_folder::LimitReading;
 
 use super::{Evidence, Finding, Rule, Scope, overrides_recorded};
-use crate::repeat::Repeat;
+use crate::repeat::{Repeat, is_part};
 use crate::throttle;
 
 /// `quota`: no CPU quota, of a group or of one around it, bound while shares were judged.
@@ -93,14 +93,10 @@ fn concerns(evidence: &Evidence<'_>, reading: &LimitReading) -> bool {
         file if file.starts_with("blkio.throttle.") => evidence.groups.iter().any(own),
         "io.max" | "io.latency" => {
             reading.group.starts_with("above:")
-                || evidence.groups.iter().any(|name| own(name) || is_inside(name, &reading.group))
+                || evidence.groups.iter().any(|name| is_part(name, &reading.group))
         }
         _ => false,
     }
-}
-
-fn is_inside(name: &str, group: &str) -> bool {
-    name.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// One number of a limit file.
@@ -161,9 +157,7 @@ fn used(
     let table = repeat.table("io")?;
     let leaves = evidence.trial.groups.iter().filter(|group| group.is_loaded());
     let inside = leaves.filter(|group| {
-        reading.group.starts_with("above:")
-            || group.name == reading.group
-            || is_inside(&group.name, &reading.group)
+        reading.group.starts_with("above:") || is_part(&group.name, &reading.group)
     });
     let mut sum = 0.0;
     for group in inside {

@@ -1,6 +1,8 @@
 //! Differences between two runs other than the measurements: possible explanations of a measured
 //! difference.
 
+use std::collections::BTreeSet;
+
 use crate::verdict::RunDifference;
 use assay_host::facts::Available;
 use assay_record::run_folder::{Manifest, TrialRecord, WarmUpRecord};
@@ -75,10 +77,8 @@ pub(super) fn of_trials(a: &TrialRecord, b: &TrialRecord, found: &mut Vec<RunDif
             listed(asked.collect())
         });
     }
-    let mut settings: Vec<&String> =
+    let settings: BTreeSet<&String> =
         a.settings.iter().chain(&b.settings).map(|setting| &setting.setting).collect();
-    settings.sort_unstable();
-    settings.dedup();
     for name in settings {
         add(&format!("setting {name}"), &|trial| {
             let set = trial.settings.iter().find(|setting| setting.setting == *name);
@@ -87,12 +87,9 @@ pub(super) fn of_trials(a: &TrialRecord, b: &TrialRecord, found: &mut Vec<RunDif
     }
 }
 
-fn knobs(a: &TrialRecord, b: &TrialRecord) -> Vec<String> {
+fn knobs<'t>(a: &'t TrialRecord, b: &'t TrialRecord) -> BTreeSet<&'t str> {
     let all = a.groups.iter().chain(&b.groups).flat_map(|group| &group.knobs);
-    let mut names: Vec<String> = all.map(|knob| knob.knob.clone()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+    all.map(|knob| knob.knob.as_str()).collect()
 }
 
 fn push(found: &mut Vec<RunDifference>, what: &str, a: String, b: String) {
@@ -115,7 +112,7 @@ fn listed(mut values: Vec<String>) -> String {
 /// The first lines that only one of two texts has.
 fn changed_lines(a: &str, b: &str) -> (String, String) {
     let only = |of: &str, not: &str| {
-        let known: std::collections::BTreeSet<&str> = not.lines().map(str::trim).collect();
+        let known: BTreeSet<&str> = not.lines().map(str::trim).collect();
         let lines = of.lines().map(str::trim).filter(|line| !known.contains(line));
         let mut lines: Vec<String> =
             lines.filter(|line| !line.is_empty()).map(|line| format!("`{line}`")).collect();

@@ -1,6 +1,8 @@
 //! Compares two levels of one factor within one run, as if each were a run. Their repeats were
 //! interleaved, so they are compared in pairs.
 
+use std::collections::BTreeSet;
+
 use crate::verdict::wording::level as text;
 use assay_record::run_folder::{Manifest, Table, TrialRecord};
 use serde_json::Value;
@@ -57,11 +59,9 @@ fn known(manifest: &Manifest, factor: &str) -> Result<Vec<Value>, String> {
     if !levels.is_empty() {
         return Ok(levels);
     }
-    let mut names: Vec<&String> =
-        manifest.trials.iter().flat_map(|trial| trial.factors.keys()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+    let names = manifest.trials.iter().flat_map(|trial| trial.factors.keys());
+    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    let names: Vec<&str> = names.into_iter().collect();
     Err(match names.is_empty() {
         true => format!("this run has no factor `{factor}`, nor any other"),
         false => format!("this run has no factor `{factor}`; it has {}", names.join(", ")),

@@ -1,5 +1,7 @@
 //! Pairs the trials of two runs.
 
+use std::collections::BTreeSet;
+
 use assay_record::run_folder::{Levels, Manifest, TrialRecord};
 
 /// Repeats that differ in length by more than this factor are different experiments: caches fill,
@@ -76,9 +78,7 @@ pub(super) fn refusal(a: &TrialRecord, b: &TrialRecord) -> Option<String> {
 /// Factors with one level in each run, and different ones.
 fn compared(a: &Manifest, b: &Manifest) -> Vec<String> {
     let names = a.trials.iter().chain(&b.trials).flat_map(|trial| trial.factors.keys());
-    let mut names: Vec<&String> = names.collect();
-    names.sort_unstable();
-    names.dedup();
+    let names: BTreeSet<&String> = names.collect();
     let only = |manifest: &Manifest, name: &str| {
         let mut levels = manifest.trials.iter().map(|trial| trial.factors.get(name).cloned());
         let first = levels.next().flatten();

@@ -181,13 +181,6 @@ mod tests {
     }
 
     #[test]
-    fn one_repeat_per_side_decides_nothing() {
-        let ratio = Log::ratio(&new(&[0.0]), &new(&[0.0]));
-        assert!(!ratio.is_enough());
-        assert_eq!(ratio.half(0.95), f64::INFINITY);
-    }
-
-    #[test]
     fn two_identical_repeats_have_an_unknown_scatter() {
         let (same, three) = (new(&[0.3, 0.3]), new(&[0.3, 0.3, 0.3]));
         let pairs = Log::paired(&numbers(&[0.1, 0.5]), &numbers(&[0.0, 0.4])).unwrap();

@@ -20,11 +20,6 @@ fn codes(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn a_kept_promise_has_no_causes() {
-    assert!(causes(&Scenario::new(&LADDER).run()).is_empty());
-}
-
-#[test]
 fn an_exhausted_pool_is_suspected_with_its_fingerprint() {
     let scenario = Scenario { outstanding: Some(128), mean_queue: 250.0, ..collapsed() };
     let run = scenario.run();

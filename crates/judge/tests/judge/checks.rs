@@ -73,11 +73,51 @@ fn a_workload_that_failed_voids_and_the_other_groups_stay_in_the_judgement() {
     assert!(promise.groups.iter().all(|group| group.verdict == Verdict::Void && group.share > 0.0));
 }
 
+/// A check, its evidence, and what makes it fail.
+type Defect = (&'static str, &'static str, fn(&mut Run));
+
 #[test]
-fn a_workload_without_a_result_voids() {
-    let mut run = run();
-    run.repeat().workloads.remove(2);
-    assert_void(&run, "workloads", "`task3.reader` of `task3` left no result");
+fn each_defect_voids_by_its_own_check() {
+    let defects: [Defect; 10] = [
+        ("workloads", "`task3.reader` of `task3` left no result", |run| {
+            run.repeat().workloads.remove(2);
+        }),
+        ("knobs", "of `task1` was written `100` and reads `500` at the end", |run| {
+            run.repeat().knobs[0].at_end = Available::Value("500\n".to_owned());
+        }),
+        ("knobs", "reads `163` after it was written", |run| {
+            run.repeat().knobs[3].at_start = Available::Value("163".to_owned());
+        }),
+        ("scheduler", "need bfq, but `mq-deadline` was active at the end", |run| {
+            run.repeat().queues[0].scheduler_at_end = "mq-deadline".to_owned();
+        }),
+        ("scheduler", "`iosched/low_latency` of loop0 was set to `0` and reads `1`", |run| {
+            let end = &mut run.repeat().queues[0].at_end;
+            end.insert("iosched/low_latency".to_owned(), "1".to_owned());
+        }),
+        ("scheduler", "not available: the queue of disk `scratch` was not read", |run| {
+            run.repeat().queues.clear();
+        }),
+        ("backlogged", "not available: the directory lies on", |run| {
+            run.drop_table("disk");
+            let why = "the directory lies on a device without statistics".to_owned();
+            run.repeat().not_available.insert("disk".to_owned(), why);
+        }),
+        ("cpu", "not available: the run has no samples of `host_cpu`", |run| {
+            run.drop_table("host_cpu");
+        }),
+        ("page-cache", "times the bytes that the workloads of `task3` report", |run| {
+            *run.repeat().workloads[2].metrics.get_mut("read_bytes").unwrap() *= 1.3;
+        }),
+        ("start", "first I/O within 1500.0 ms", |run| {
+            run.repeat().start_skew_s = Available::Value(1.5);
+        }),
+    ];
+    for (check, evidence, damage) in defects {
+        let mut run = run();
+        damage(&mut run);
+        assert_void(&run, check, evidence);
+    }
 }
 
 #[test]
@@ -91,36 +131,11 @@ fn a_workload_outside_the_measured_set_may_fail() {
 }
 
 #[test]
-fn a_knob_that_drifts_voids() {
-    let mut run = run();
-    run.repeat().knobs[0].at_end = Available::Value("500\n".to_owned());
-    assert_void(
-        &run,
-        "knobs",
-        "`blkio.bfq.weight` of `task1` was written `100` and reads `500` at the end",
-    );
-}
-
-#[test]
-fn a_knob_that_never_took_the_value_voids() {
-    let mut run = run();
-    run.repeat().knobs[3].at_start = Available::Value("163".to_owned());
-    assert_void(&run, "knobs", "reads `163` after it was written");
-}
-
-#[test]
 fn a_knob_that_was_not_read_back_voids() {
     let mut run = run();
     run.repeat().knobs.remove(0);
     assert_void(&run, "knobs", "was not read back");
     assert!(run.promise().groups.is_empty());
-}
-
-#[test]
-fn another_scheduler_than_the_knob_needs_voids() {
-    let mut run = run();
-    run.repeat().queues[0].scheduler_at_end = "mq-deadline".to_owned();
-    assert_void(&run, "scheduler", "need bfq, but `mq-deadline` was active at the end");
 }
 
 /// A run whose weights iocost obeys, with this mean number of requests in the device.
@@ -180,21 +195,6 @@ fn iocost_obeys_under_any_scheduler_except_bfq() {
 }
 
 #[test]
-fn a_queue_attribute_that_does_not_hold_voids() {
-    let mut run = run();
-    let end = &mut run.repeat().queues[0].at_end;
-    end.insert("iosched/low_latency".to_owned(), "1".to_owned());
-    assert_void(&run, "scheduler", "`iosched/low_latency` of loop0 was set to `0` and reads `1`");
-}
-
-#[test]
-fn a_queue_that_was_not_read_voids() {
-    let mut run = run();
-    run.repeat().queues.clear();
-    assert_void(&run, "scheduler", "not available: the queue of disk `scratch` was not read");
-}
-
-#[test]
 fn a_short_mean_queue_voids() {
     let run = Scenario { mean_queue: 12.0, ..Scenario::new(&LADDER) }.run();
     assert_void(&run, "backlogged", "a mean queue of 12.0 requests (the workloads keep 32");
@@ -237,15 +237,6 @@ fn demand_beyond_the_pool_is_judged_by_the_pool() {
 }
 
 #[test]
-fn an_unknown_queue_voids_with_the_samplers_reason() {
-    let mut run = run();
-    run.drop_table("disk");
-    let why = "the directory lies on a device without statistics".to_owned();
-    run.repeat().not_available.insert("disk".to_owned(), why);
-    assert_void(&run, "backlogged", "not available: the directory lies on");
-}
-
-#[test]
 fn the_backlog_shows_what_the_workloads_kept_outstanding() {
     assert_passes(&run(), "backlogged", "`task1.reader` kept 8.0");
 }
@@ -265,13 +256,6 @@ fn idle_cpus_void_a_promise_about_cpu_time() {
 }
 
 #[test]
-fn unknown_cpu_use_voids() {
-    let mut run = run();
-    run.drop_table("host_cpu");
-    assert_void(&run, "cpu", "not available: the run has no samples of `host_cpu`");
-}
-
-#[test]
 fn buffered_writes_void_on_cgroup_v1_and_not_on_v2() {
     let mut run = run();
     let io = &mut run.trial().groups[0].workloads[0].io;
@@ -280,14 +264,6 @@ fn buffered_writes_void_on_cgroup_v1_and_not_on_v2() {
     let controllers = &mut run.manifest.host.cgroup.controllers;
     controllers.get_mut("io").unwrap().hierarchy = Hierarchy::V2("/sys/fs/cgroup".into());
     assert_passes(&run, "buffered-writes", "cgroup v2 charges writeback");
-}
-
-#[test]
-fn direct_io_that_differs_from_the_disk_voids() {
-    let mut run = run();
-    let metrics = &mut run.repeat().workloads[2].metrics;
-    *metrics.get_mut("read_bytes").unwrap() *= 1.3;
-    assert_void(&run, "page-cache", "times the bytes that the workloads of `task3` report");
 }
 
 #[test]
@@ -348,13 +324,6 @@ fn a_tool_that_reports_no_bytes_does_not_void() {
         result.metrics.clear();
     }
     assert_passes(&run, "page-cache", "not available: no measured workload reports");
-}
-
-#[test]
-fn a_start_spread_over_more_than_a_twentieth_of_the_window_voids() {
-    let mut run = run();
-    run.repeat().start_skew_s = Available::Value(1.5);
-    assert_void(&run, "start", "first I/O within 1500.0 ms");
 }
 
 #[test]

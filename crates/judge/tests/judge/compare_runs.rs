@@ -345,16 +345,6 @@ fn a_promise_with_another_margin_is_not_compared() {
     assert!(compare(&a, &b, &Terms::default()).trials[0].promises.is_empty());
 }
 
-#[test]
-fn against_a_baseline_single_repeats_of_shares_decide_nothing() {
-    let (a, b) = (run(&WEIGHTS, 1, 1), run(&WEIGHTS, 2, 1));
-    let terms = Terms { baseline: true, ..Terms::default() };
-    let found = compare(&a, &b, &terms);
-    let shares = found.trials[0].measures.iter().filter(|one| one.of == "share");
-    assert!(shares.clone().count() > 0 && shares.clone().all(|one| !one.not_worse));
-    assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
-}
-
 /// A run whose only group reports these numbers over and over.
 fn reporting(values: &[f64]) -> Run {
     let bound = RelationRecord::AtMost(1e6);

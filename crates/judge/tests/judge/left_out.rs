@@ -46,7 +46,11 @@ pub(crate) fn assert_undecided(promise: &PromiseJudgement, said: &str) {
 fn a_disturbed_repeat_supports_nothing_but_its_breach_counts() {
     let mut run = repeats(9);
     with_neighbours(&mut run, 1);
-    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+    let trial = run.judge().trials.remove(0);
+    assert_eq!(trial.verdict, Verdict::Kept, "{}", trial.promises[0].reason);
+    assert_eq!((trial.repeats, trial.rounds[..2].to_vec()), (8, vec![1, 3]));
+    let repeats = &trial.validity[0].evidence;
+    assert!(repeats.contains("repeat 2 left out (`neighbours`: "), "{repeats}");
     collapse(&mut run, 1);
     with_neighbours(&mut run, 1);
     let promise = run.promise();

@@ -24,18 +24,6 @@ fn repeats_are_judged_together() {
 }
 
 #[test]
-fn contradicting_repeats_do_not_keep_a_promise() {
-    let mut run = nine();
-    // The second repeat collapses; each repeat by itself is as precise as before.
-    let collapsed = Scenario { seconds: 5.0, ..Scenario::new(&LADDER) }.shares(&[0.25; 4]).run();
-    run.samples[0][1] = collapsed.samples[0][0].clone();
-    run.manifest.trials[0].repeats[1].workloads =
-        collapsed.manifest.trials[0].repeats[0].workloads.clone();
-    let promise = run.promise();
-    assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
-}
-
-#[test]
 fn an_interrupted_repeat_is_left_out_by_name() {
     let mut run = nine();
     run.trial().repeats[1].fault = fault();

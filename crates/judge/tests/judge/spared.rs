@@ -1,5 +1,5 @@
-//! Conditions that need not void: one disturbed repeat of several, others that could not have
-//! shifted a share, counters that leave requests out.
+//! Conditions that need not void: others that could not have shifted a share, counters that leave
+//! requests out.
 
 use assay_judge::verdict::Verdict;
 use assay_record::run_folder::{DiskRecord, RelationRecord};
@@ -7,29 +7,6 @@ use assay_record::run_folder::{DiskRecord, RelationRecord};
 use crate::synthetic::{Run, Scenario};
 
 const LADDER: [u32; 4] = [100, 200, 400, 800];
-
-/// Nine repeats, in this many of which others used the disk as much as the groups.
-fn with_neighbours(in_repeats: usize) -> Run {
-    let mut run = Scenario { repeats: 9, ..Scenario::new(&LADDER) }.run();
-    for tables in run.samples[0].iter_mut().take(in_repeats) {
-        let disk = tables.iter_mut().find(|table| table.source == "disk").unwrap();
-        let sectors = disk.columns.iter_mut().find(|column| column.name == "read_sectors").unwrap();
-        sectors.values.iter_mut().flatten().for_each(|sectors| *sectors *= 2);
-    }
-    run
-}
-
-#[test]
-fn a_disturbed_repeat_is_left_out_if_most_were_not() {
-    let trial = with_neighbours(1).judge().trials.remove(0);
-    assert_eq!(trial.promises[0].verdict, Verdict::Kept, "{}", trial.promises[0].reason);
-    assert_eq!((trial.repeats, trial.rounds.as_slice()), (8, &[2, 3, 4, 5, 6, 7, 8, 9][..]));
-    let repeats = &trial.validity[0].evidence;
-    assert!(repeats.contains("repeat 1 left out (`neighbours`: 50.0 % of what loop0"), "{repeats}");
-    let trial = with_neighbours(5).judge().trials.remove(0);
-    assert_eq!(trial.promises[0].verdict, Verdict::Void);
-    assert_eq!(trial.promises[0].causes[0].code, "C-DISK-OTHERS");
-}
 
 /// Shares of two CPUs of which others used this part, in percent.
 fn with_others(percent: u64, within: f64) -> Run {

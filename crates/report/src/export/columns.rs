@@ -3,6 +3,8 @@
 
 use assay_record::run_folder::Kind;
 
+use crate::wording;
+
 /// One column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShapeColumn {
@@ -164,7 +166,7 @@ pub fn page() -> String {
     let mut page = String::new();
     for shape in TABLES {
         page.push_str(&format!("### `{}`\n\n", shape.name));
-        page.push_str(&format!("{}.\n\n", sentence(shape.about)));
+        page.push_str(&format!("{}\n\n", wording::sentence(shape.about)));
         for column in shape.columns.iter().filter(|column| !KEYS.contains(column)) {
             let ShapeColumn { name, unit, about, .. } = *column;
             let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
@@ -175,11 +177,6 @@ pub fn page() -> String {
     page.truncate(page.trim_end().len());
     page.push('\n');
     page
-}
-
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The rows of a run in all tables except `samples`.
 
-use assay_judge::verdict::{Judgement, PromiseJudgement, TrialJudgement};
+use assay_judge::verdict::{Judgement, PromiseJudgement};
 use assay_record::run_folder::{Manifest, WorkloadResult};
 use assay_sys::exit::Error;
 use serde_json::Value;
@@ -75,7 +75,7 @@ pub(crate) fn promises(run: &NamedRun<'_>, sink: &mut dyn Sink) -> Result<(), Er
     let trials = run.judgement.map_or(&[][..], |judgement| &judgement.trials);
     for (number, trial) in trials.iter().enumerate() {
         for (index, promise) in trial.promises.iter().enumerate() {
-            promise_rows(run, (number, trial), (index, promise), sink)?;
+            promise_rows(run, number, (index, promise), sink)?;
         }
     }
     Ok(())
@@ -83,7 +83,7 @@ pub(crate) fn promises(run: &NamedRun<'_>, sink: &mut dyn Sink) -> Result<(), Er
 
 fn promise_rows(
     run: &NamedRun<'_>,
-    (number, _): (usize, &TrialJudgement),
+    number: usize,
     (index, promise): (usize, &PromiseJudgement),
     sink: &mut dyn Sink,
 ) -> Result<(), Error> {

@@ -108,7 +108,7 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
             promised: Some(promised),
             interval: Some((group.low * scale, group.high * scale)),
             margin,
-            verdict: Some(wording::verdict(group.verdict)),
+            verdict: Some(group.verdict.word()),
         }
     };
     subjects::ordered(promise).into_iter().map(bar).collect()

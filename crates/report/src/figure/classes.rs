@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::verdict::PromiseJudgement;
+use assay_judge::verdict::{PromiseJudgement, Verdict};
 use serde_json::{Value, json};
 
 use super::spec::base;
 use super::{Drawing, Figure};
 use crate::number::{self, Unit};
 use crate::trial::Trial;
-use crate::wording;
 
 /// One weight in one trial.
 struct Class {
@@ -89,7 +88,7 @@ fn of_trial(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Class> {
             high: each(&|group| group.high).into_iter().fold(0.0, f64::max),
             rate: sum(&|group| group.rate) / count,
             promised_rate: promised * total / count,
-            verdict: wording::verdict(wording::worst(groups.iter().map(|group| group.verdict))),
+            verdict: Verdict::worst(groups.iter().map(|group| group.verdict)).word(),
         }
     };
     by_weight.into_iter().map(class).collect()

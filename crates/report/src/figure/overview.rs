@@ -32,7 +32,7 @@ fn rows_of(trial: &Trial<'_>) -> Vec<Value> {
             "low": error.low,
             "high": error.high,
             "margin": promise.within,
-            "verdict": wording::verdict(promise.verdict),
+            "verdict": promise.verdict.word(),
         }))
     };
     promises.iter().filter_map(row).collect()
@@ -111,7 +111,7 @@ pub(crate) fn errors_of_hosts(id: String, promise: &FleetPromise) -> Figure {
         .filter_map(|host| {
             let error = host.worst_error?;
             Some(json!({"host": host.node, "error": error,
-                "verdict": wording::verdict(host.verdict)}))
+                "verdict": host.verdict.word()}))
         })
         .collect();
     let reading = "The group that is farthest from its promise, on each host. The dashed line is \

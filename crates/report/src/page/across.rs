@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use assay_judge::verdict::{ComparisonJudgement, Judgement, PairJudgement, ReferenceJudgement};
+use assay_judge::verdict::{
+    ComparisonJudgement, Judgement, PairJudgement, ReferenceJudgement, Verdict,
+};
 use assay_record::run_folder::Manifest;
 use assay_sys::escape::page::{Part, Parts, Rows, Section};
 
@@ -17,7 +19,7 @@ pub(super) fn sections(judgement: &Judgement, run: &Manifest) -> Vec<Section> {
 
 fn section(promise: &Across<'_>, references: &[ReferenceJudgement], run: &Manifest) -> Section {
     let first = &promise.judged[0];
-    let worst = wording::worst(promise.judged.iter().map(|one| one.verdict));
+    let worst = Verdict::worst(promise.judged.iter().map(|one| one.verdict));
     Section::new(across::anchor(promise.number), across::heading(first), |page| {
         page.styled("says", across::sentence(first));
         page.figures(vec![figure::levels(promise, references)]);

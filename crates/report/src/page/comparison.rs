@@ -73,7 +73,7 @@ fn compared(comparison: &RunComparison) -> Section {
             run.kernel,
             run.host,
             run.assay,
-            wording::verdict(run.verdict)
+            run.verdict.word()
         )
     };
     Section::new("runs", "What is compared", |page| {
@@ -99,8 +99,8 @@ fn section(within: f64, number: usize, trial: &TrialComparison) -> Section {
             format!(
                 "{}: {} in A, {} in B; worst error {} in A, {} in B",
                 compare_runs::promise(change),
-                wording::verdict(change.a.verdict),
-                wording::verdict(change.b.verdict),
+                change.a.verdict.word(),
+                change.b.verdict.word(),
                 compare_runs::error(&change.a),
                 compare_runs::error(&change.b)
             )
