@@ -7,17 +7,16 @@
 //! - `drop` releases all memory and prints `dropped`;
 //! - `read BYTES FILE [OFFSET]` reads a part of a file, keeps it open, and prints `read BYTES
 //!   NANOSECONDS`. The page cache of a disk is dropped when its last user closes it;
-//! - `write BYTES FILE` writes that much to its start, waits until it is on the disk, and prints `wrote BYTES
+//! - `write BYTES FILE OFFSET` writes that much there, waits until it is on the disk, and prints `wrote BYTES
 //!   NANOSECONDS`.
 //!
 //! Pages are small, so that numbers change in steps of 4 KiB on every host.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::hint::black_box;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
-
-use assay_sys::kernel::Root;
 
 use super::{Arguments, number, serve, shown};
 
@@ -46,7 +45,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
             ["read", bytes, file, offset] => {
                 ("read", read(&mut files, file, number(offset)?, number(bytes)?)?)
             }
-            ["write", bytes, file] => ("wrote", store(file, number(bytes)?)?),
+            ["write", bytes, file, offset] => {
+                ("wrote", store(file, number(offset)?, number(bytes)?)?)
+            }
             _ => return Ok(None),
         };
         Ok(Some(format!("{verb} {bytes} {}", began.elapsed().as_nanos())))
@@ -94,10 +95,10 @@ fn read(files: &mut Vec<File>, file: &str, offset: u64, bytes: usize) -> Result<
     Ok(done)
 }
 
-fn store(file: &str, bytes: usize) -> Result<usize, String> {
+fn store(file: &str, offset: u64, bytes: usize) -> Result<usize, String> {
     let wrong = |cause: std::io::Error| format!("{file}: {cause}");
-    let disk = File::open(file).map_err(wrong)?;
-    Root::real().write(file, &"1".repeat(bytes)).map_err(shown)?;
+    let disk = OpenOptions::new().write(true).open(file).map_err(wrong)?;
+    disk.write_all_at(&vec![b'1'; bytes], offset).map_err(wrong)?;
     disk.sync_all().map_err(wrong)?;
     Ok(bytes)
 }
@@ -128,7 +129,9 @@ mod tests {
     #[test]
     fn as_much_as_asked_for_is_written() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert_eq!(store(file.path().to_str().unwrap(), 5000), Ok(5000));
-        assert_eq!(std::fs::read(file.path()).unwrap(), vec![b'1'; 5000]);
+        assert_eq!(store(file.path().to_str().unwrap(), 4096, 5000), Ok(5000));
+        let written = std::fs::read(file.path()).unwrap();
+        assert_eq!(written[4096..], [b'1'; 5000]);
+        assert_eq!(written[..4096], [0; 4096]);
     }
 }
