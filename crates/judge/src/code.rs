@@ -96,6 +96,13 @@ mod tests {
         assert_eq!(failing, [1, 2, 3]);
     }
 
+    #[test]
+    fn compared_runs_that_differ_end_with_one() {
+        use Equivalence::{Better, Different, Equal, NotComparable, Undecided, Worse};
+        let all = [Equal, Better, Worse, Different, Undecided, NotComparable];
+        assert_eq!(all.map(|one| one.code() as u8), [0, 0, 1, 1, 3, 2]);
+    }
+
     /// The rows of the table in docs/cli.md with their codes.
     fn documented() -> Vec<(u8, String)> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");

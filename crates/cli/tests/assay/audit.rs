@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -276,4 +277,16 @@ fn a_page_of_an_audit_loads_nothing_and_escapes_names() {
     assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
     assert!(!page.contains("<script>alert") && !page.contains("src=\"http"));
     assert!(page.contains("Content-Security-Policy") && page.trim_end().ends_with("</html>"));
+}
+
+#[test]
+fn any_user_may_audit() {
+    let bench = Bench::aside();
+    let mut command = bench.program();
+    command.args(["audit", "-ojson"]);
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let audit = document(&mut command);
+    assert!(audit["groups"].as_u64().unwrap() > 0, "{audit:#}");
 }

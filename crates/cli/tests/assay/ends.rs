@@ -13,6 +13,7 @@ use assay_test_support::{SilentFs, entries, skip};
 use rustix::process::Signal;
 
 use crate::bench::Bench;
+use crate::evidence::links;
 use crate::freezer::Freezer;
 use crate::halt::{Moment, run_until};
 use crate::running::{Running, json, processes_in};
@@ -110,6 +111,62 @@ fn a_run_whose_workload_hangs_in_the_kernel_ends_within_a_minute_with_the_rest_r
         manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"]["value"] == true);
     assert!(back.count() > 0, "{manifest}");
     answer_and_restore(&bench, silent);
+}
+
+/// Frozen by somebody else: given up, and at once at the second Ctrl-C.
+#[test]
+fn a_run_with_a_frozen_workload_ends_with_the_rest_restored() {
+    let test = "a frozen workload";
+    for (is_twice, limit) in [(false, 60), (true, 15)] {
+        let Some(bench) = Bench::on_host(test) else { return };
+        let Some(freezer) = Freezer::make() else {
+            return skip(test, "no freezer on cgroup v1");
+        };
+        let run = run_until(&bench, Moment::Run);
+        let victims = processes_in(&bench.out());
+        victims.iter().for_each(|victim| freezer.put(*victim));
+        freezer.freeze();
+        run.signal(Signal::INT);
+        if is_twice {
+            sleep(Duration::from_secs(1));
+            run.signal(Signal::INT);
+        }
+        let ended = run.end(Duration::from_secs(limit));
+        ended.assert_code(6);
+        if !is_twice {
+            ended.assert_says(&["survived SIGKILL", "freezer group", "state D"]);
+            let named = |victim: &u32| ended.stderr.contains(&format!("{victim} (fio)"));
+            assert!(victims.iter().any(named), "{victims:?}\n{}", ended.stderr);
+            let manifest = json(&bench.out().join("manifest.json"));
+            let changes = manifest["changes"].as_array().unwrap();
+            assert!(changes.iter().any(|one| one["restored"]["value"] == true), "{manifest}");
+        }
+        thaw_and_restore(&bench, freezer);
+    }
+}
+
+/// While programs are loaded, which fails then; and within a case.
+#[test]
+fn commands_that_a_signal_cuts_short_end_with_130() {
+    let Some(bench) = Bench::on_host("commands that are cut short") else { return };
+    let blame = &["blame", "--for", "600s", "--", "sleep", "600"][..];
+    for words in [blame, &["conform", "--yes", "freezer", "core", "-ojson"]] {
+        let mut command = bench.program();
+        command.args(words);
+        let mut run = Running::start(command, bench.folder(), bench.out());
+        run.wait_until("its first program or ledger", |run| match words[0] {
+            "blame" => links(run.pid().as_raw_nonzero().get()) > 0,
+            _ => !entries(&bench.path("state/ledger")).is_empty(),
+        });
+        run.signal(Signal::TERM);
+        let ended = run.end(Duration::from_secs(60));
+        ended.assert_code(130);
+        if words[0] == "conform" {
+            let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+            assert_eq!(document["restored"], true, "{document:#}");
+        }
+        bench.assert_host_is_as_before(words[0]);
+    }
 }
 
 /// Only a command that is told to end is given up: until then it may wait for a slow server.

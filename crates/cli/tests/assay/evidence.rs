@@ -142,6 +142,34 @@ fn an_interrupted_run_keeps_what_was_counted_and_leaves_nothing_attached() {
     assert!(seconds > 0.0 && seconds < 30.0, "{seconds}");
 }
 
+/// BFQ takes its own budgets for the first queues after it was switched on; each other pool switches it on anew.
+#[test]
+fn no_turn_is_longer_than_the_budget_that_a_study_sets() {
+    const TEST: &str = "the budget of a study";
+    let Some(bench) = Bench::on_host(TEST) else { return };
+    let text = Weights { groups: 8, ..Weights::small() }.text();
+    let queue = "\"iosched/low_latency\" = 0";
+    let more = format!("{queue}, \"iosched/max_budget\" = 512, nr_requests = \"{{requests}}\"");
+    let text = text.replace(queue, &more);
+    let text = text.replace("[disks", "[factors]\nrequests = [256, 512]\n[disks");
+    let study = bench.write("study.toml", &text);
+    bench.run(&study, &["--evidence", "--repeats", "2"]).assert_verdict();
+    bench.assert_host_is_as_before("a run with budgets");
+    let run = Run::load(&bench.out()).unwrap();
+    let mut seen = 0;
+    for repeat in run.manifest.trials.iter().flat_map(|trial| &trial.repeats) {
+        let disks = repeat.evidence().and_then(|evidence| evidence.disks.value());
+        let Some(bfq) = disks.and_then(|disks| disks[0].bfq.value()) else { continue };
+        for group in bfq.groups.iter().filter(|group| group.group.starts_with("task")) {
+            assert!(group.budget_mean <= 512.0, "{group:?}");
+            seen += usize::from(group.budget_mean > 0.0);
+        }
+    }
+    if seen == 0 {
+        skip(TEST, "BFQ's turns are not known here");
+    }
+}
+
 /// How many programs a process keeps attached (`link_type` in the descriptors' fdinfo, since 5.8).
 pub(crate) fn links(process: i32) -> usize {
     let infos = fs::read_dir(format!("/proc/{process}/fdinfo")).unwrap().flatten();

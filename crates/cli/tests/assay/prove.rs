@@ -160,21 +160,25 @@ fn no_group_stays_frozen_longer_than_its_turn_or_after_an_interrupt() {
         return;
     };
     let groups = Groups::start(&bench);
-    let command = groups.prove(&["--duration", "2s", "-ojson"]);
-    let mut run = Running::start(command, bench.folder(), bench.out());
-    let freezer = freezer(&bench, &mut run);
-    run.wait_until("frozen group", |_| is_frozen(&freezer));
-    run.signal(Signal::STOP);
-    run.wait_until("thawed group", |_| !is_frozen(&freezer));
-    run.signal(Signal::INT);
-    run.signal(Signal::CONT);
-    let ended = run.end(KILLED);
-    ended.assert_code(130);
-    assert!(!is_frozen(&freezer));
-    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(document["proof"]["culprit"], *groups.running[1].1, "{document:#}");
-    let why = document["proof"]["effect"]["not_available"].as_str().unwrap();
-    assert!(why.contains("pairs of turns"), "{document:#}");
+    for is_stopped in [true, false] {
+        let command = groups.prove(&["--duration", "2s", "-ojson"]);
+        let mut run = Running::start(command, bench.folder(), bench.out());
+        let freezer = freezer(&bench, &mut run);
+        run.wait_until("frozen group", |_| is_frozen(&freezer));
+        if is_stopped {
+            run.signal(Signal::STOP);
+            run.wait_until("thawed group", |_| !is_frozen(&freezer));
+        }
+        run.signal(Signal::INT);
+        run.signal(Signal::CONT);
+        let ended = run.end(KILLED);
+        ended.assert_code(130);
+        assert!(!is_frozen(&freezer));
+        let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(document["proof"]["culprit"], *groups.running[1].1, "{document:#}");
+        let why = document["proof"]["effect"]["not_available"].as_str().unwrap();
+        assert!(why.contains("pairs of turns"), "{document:#}");
+    }
     groups.end();
     bench.assert_host_is_as_before("stopped proof");
 }

@@ -131,3 +131,16 @@ fn an_endless_command_is_stopped_and_a_failing_one_counts_as_a_failed_workload()
     assert!(stderr.contains("exit code 7"), "{stderr}");
     assert_eq!(read(&failing.join("logs/command/stderr")), "no\n");
 }
+
+#[test]
+fn a_process_is_followed_until_it_ends() {
+    let bench = Bench::aside();
+    let mut child = Command::new("sleep").arg("1.5").spawn().unwrap();
+    let (out, pid) = (bench.path("run"), child.id().to_string());
+    let (code, stdout, stderr) =
+        sample(&bench, &["--pid", &pid, "-ojson", "--out", out.to_str().unwrap()]);
+    child.wait().unwrap();
+    assert_eq!(code, 0, "{stderr}");
+    let document: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(document["recording"]["ended"], "the process ended");
+}

@@ -61,10 +61,20 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("fleet collect new --collect-from studies nosuch", &["cannot open nosuch: No such file"]),
     // Options for other cases are refused and not ignored.
     ("tune", &["<STUDY>"]),
-    ("tune --yes io-weight-scaling", &["7 trials", "hint: ", "--set groups=4"]),
+    ("tune --yes io-weight-scaling", &["6 trials", "hint: ", "--set groups=4"]),
     ("tune --yes silent.toml", &["has no promise about a single trial"]),
     ("tune io-weight --vary speed", &["iodepth"]),
     ("tune --yes io-weight --set groups=4 --fix schedular", &["did you mean `scheduler`?"]),
+    ("check variable.fio", &["variable.fio: line 5: the variable `ASSAY_TEST_SIZE` is not set"]),
+    ("diagnose absent --yes", &["No such file", "hint: "]),
+    ("exec", &[]),
+    ("exec --set memory.mxa=1M -- true", &["`memory.mxa`", "did you mean `memory.max`"]),
+    ("exec --set cpu.weight=0 -- true", &["cpu.weight=0", "from 1 to 10000"]),
+    ("exec --set memory.max=lots -- true", &["memory.max=lots", "64 MiB"]),
+    ("exec --set memory.max -- true", &["has no `=`"]),
+    ("exec --set io.weight=100 -- true", &["--disk"]),
+    ("exec --disk no-such-disk -- true", &["no such disk"]),
+    ("exec --place memory=interleaved:0 -- true", &["interleaved", "weighted-interleave"]),
     ("tune --iocost loop --repeats 3", &["cannot be used with", "--repeats"]),
     ("tune --yes cpu-weight --iocost loop", &["the study has no disk", "hint: "]),
     ("tune --yes --iocost loop:64MiB --erase ext4", &["`/dev/x`"]),
@@ -74,14 +84,6 @@ const REFUSED: &[(&str, &[&str])] = &[
 
 /// Command lines about this host.
 const OF_THIS_HOST: &[(&str, &[&str])] = &[
-    ("exec", &[]),
-    ("exec --set memory.mxa=1M -- true", &["`memory.mxa`", "did you mean `memory.max`"]),
-    ("exec --set cpu.weight=0 -- true", &["cpu.weight=0", "from 1 to 10000"]),
-    ("exec --set memory.max=lots -- true", &["memory.max=lots", "64 MiB"]),
-    ("exec --set memory.max -- true", &["has no `=`"]),
-    ("exec --set io.weight=100 -- true", &["--disk"]),
-    ("exec --disk no-such-disk -- true", &["no such disk"]),
-    ("exec --place memory=interleaved:0 -- true", &["interleaved", "weighted-interleave"]),
     ("blame", &["give one of --group, --pid, --unit"]),
     ("blame --group /no/such/group", &["no group `/no/such/group`"]),
     ("blame --group /", &["name one of them"]),
@@ -119,6 +121,7 @@ fn assert_refused(bench: &Bench, lines: &[(&str, &[&str])]) {
     for (line, says) in lines {
         let ended = bench.assay(line.split_whitespace());
         assert_eq!(ended.status.code(), Some(2), "{line}: {}", ended.stderr);
+        assert_eq!(ended.stdout, "", "{line}");
         ended.assert_says(says);
     }
 }
@@ -132,6 +135,7 @@ fn wrong_usage_is_refused_with_what_to_write_instead_and_nothing_is_made() {
     bench.write("silent.toml", Weights::small().text().split("[[promises]]").next().unwrap());
     let jobs = "[global]\nbs=4k\nioengine=libaio\nrw=read\nsize=8M\n[task1]\n[task2]\n";
     bench.write("plain.fio", jobs);
+    bench.write("variable.fio", &jobs.replace("size=8M", "size=${ASSAY_TEST_SIZE}"));
     bench.write("absent.service", "[Service]\nCPUWeight=200\n");
     let kubelet = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
     bench.write("kubelet.yaml", kubelet);

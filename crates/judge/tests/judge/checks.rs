@@ -2,7 +2,7 @@
 
 use assay_host::facts::{Available, Hierarchy};
 use assay_judge::verdict::{Check, Verdict};
-use assay_record::run_folder::{Change, RelationRecord};
+use assay_record::run_folder::{Change, RelationRecord, SettingReading, SettingRecord};
 
 use crate::synthetic::{Run, Scenario};
 
@@ -380,4 +380,30 @@ fn sequential_requests_that_merge_while_they_wait_are_a_backlog() {
     assert_eq!(run.promise().verdict, Verdict::Kept);
     let evidence = check(&run, "backlogged").evidence;
     assert!(evidence.contains("keep 128 outstanding, at least 4 after merging"), "{evidence}");
+}
+
+/// The kernel zeroes the second when the first is written.
+#[test]
+fn settings_that_hold_pass_and_one_that_does_not_voids() {
+    let mut run = run();
+    for (setting, written) in [("vm.dirty_bytes", "314572800"), ("vm.dirty_ratio", "0")] {
+        let value = || Available::Value(written.to_owned());
+        run.trial().settings.push(SettingRecord {
+            setting: setting.to_owned(),
+            asked: written.to_owned(),
+            path: String::new(),
+            written: written.to_owned(),
+            implied: written == "0",
+        });
+        run.repeat().settings.push(SettingReading {
+            setting: setting.to_owned(),
+            found: value(),
+            at_start: value(),
+            at_end: value(),
+            drift: None,
+        });
+    }
+    assert_passes(&run, "settings", "vm.dirty_bytes = 314572800");
+    run.repeat().settings[1].at_end = Available::Value("20".to_owned());
+    assert_void(&run, "settings", "`vm.dirty_ratio` should read `0` and reads `20` at the end");
 }

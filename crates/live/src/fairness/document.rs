@@ -160,5 +160,6 @@ mod tests {
         assert_eq!(parents(&of("/b")), ["/", "/b"]);
         assert_eq!(parents(&of("/")), parents(&found));
         assert!(parents(&of("/nowhere")).is_empty() && !of("/nowhere").has_broken());
+        assert!(found.has_broken() && of("/b").has_broken());
     }
 }
