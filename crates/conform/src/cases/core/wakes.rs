@@ -2,6 +2,7 @@
 //! boundary where cgroup2 is mounted with `nsdelegate`.
 
 use assay_sys::kernel::poll_event::WakeFile;
+use rustix::process::Signal;
 
 use super::*;
 
@@ -100,10 +101,15 @@ pub(crate) const CASES: &[Case] = &[
          with 1 they are counted again.",
         |fixture| {
             fixture.make_each(&["a", "a/b"])?;
-            let _probe = fixture.start_bound("a/b", "spin threads=2")?;
+            let probe = fixture.start_bound("a/b", "spin threads=2")?;
             fixture.pause(0.2)?;
             let before = (total(fixture, "a")?, total(fixture, "a/b")?);
             fixture.write("a", "cgroup.pressure", "0")?;
+            // The state that a CPU had is counted on until it changes. A switch between two threads of one group
+            // changes nothing (psi_task_switch of kernel/sched/psi.c), so that they sleep once.
+            probe.signal(Signal::STOP)?;
+            fixture.pause(0.1)?;
+            probe.signal(Signal::CONT)?;
             fixture.pause(1.0)?;
             let below = total(fixture, "a/b")?.saturating_sub(before.1);
             fixture.write("a", "cgroup.pressure", "1")?;
