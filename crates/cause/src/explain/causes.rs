@@ -20,9 +20,9 @@ pub(super) fn causes(
             evidence: cause.evidence.clone(),
         }));
     }
-    // Neither does what events in the kernel prove or exclude.
+    // Neither does what events in the kernel prove or exclude; what contributes is said, too.
     let settled: Vec<CauseFinding> =
-        base.proofs.iter().filter_map(|proof| by_events(proof, results)).collect();
+        base.proofs.iter().map(|proof| by_events(proof, results)).collect();
     for cause in settled {
         if !found.iter().any(|known| known.code == cause.code) {
             found.push(cause);
@@ -58,16 +58,10 @@ fn sharpest(cause: &CauseFinding, results: &[ArmResult]) -> f64 {
 
 /// A cause that events in the kernel prove or exclude, with the changes that test it all the same. What they exclude
 /// although a change that tests it removed the error is contradicted: either the rule or the change says something else
-/// than is known of it.
-fn by_events(proof: &Proof, results: &[ArmResult]) -> Option<CauseFinding> {
+/// than is known of it. Of what contributes the changes decide.
+fn by_events(proof: &Proof, results: &[ArmResult]) -> CauseFinding {
     let removed = |arm: &ArmResult| {
         arm.tests.contains(&proof.code) && (arm.effect == Effect::Cured || arm.is_confirmed())
-    };
-    let finding = match proof.state {
-        ProofState::Proven => Finding::Proven,
-        ProofState::Excluded if results.iter().any(removed) => Finding::Contradicted,
-        ProofState::Excluded => Finding::Excluded,
-        ProofState::Contributes => return None,
     };
     let rounds = match proof.of {
         0 | 1 => String::new(),
@@ -75,10 +69,20 @@ fn by_events(proof: &Proof, results: &[ArmResult]) -> Option<CauseFinding> {
     };
     let word = proof.state.word();
     let events = format!("the kernel's events: {word}{rounds}: {}", proof.evidence);
+    let finding = match proof.state {
+        ProofState::Proven => Finding::Proven,
+        ProofState::Excluded if results.iter().any(removed) => Finding::Contradicted,
+        ProofState::Excluded => Finding::Excluded,
+        ProofState::Contributes => {
+            let mut cause = explain_cause(&proof.code, results);
+            cause.evidence.insert(0, events);
+            return cause;
+        }
+    };
     let arms = results.iter().filter(|arm| arm.tests.contains(&proof.code));
     let tested = arms.map(|arm| sentence::tested_arm_sentence(&proof.code, arm));
     let evidence = std::iter::once(events).chain(tested).collect();
-    Some(CauseFinding { code: proof.code.clone(), finding, evidence })
+    CauseFinding { code: proof.code.clone(), finding, evidence }
 }
 
 fn explain_cause(code: &str, results: &[ArmResult]) -> CauseFinding {

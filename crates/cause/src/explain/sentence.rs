@@ -236,12 +236,14 @@ fn unexplained(
     let contradictory = contradictory(base, causes);
     let mut possible = of(Finding::Contradicted, causes);
     possible.retain(|code| !contradictory.contains(code));
+    // Of a change that is inconclusive it is not known.
     let helped = match results.iter().filter(|arm| arm.is_of_use()).count() {
-        0 => "None".to_owned(),
-        some => some.to_string(),
+        0 => format!("None of {tried} changes is"),
+        1 => format!("1 of {tried} changes is"),
+        some => format!("{some} of {tried} changes are"),
     };
     format!(
-        "{was}. {helped} of {tried} changes removed or reduced the error, and no cause is confirmed: {} ruled out, {} \
+        "{was}. {helped} shown to have removed or reduced the error, and no cause is confirmed: {} ruled out, {} \
          still possible. A longer explanation (`--duration`, `--rounds`) narrows the intervals.",
         list([of(Finding::Refuted, causes), of(Finding::Excluded, causes)].concat()),
         list([possible, of(Finding::Open, causes)].concat())
