@@ -58,12 +58,16 @@ pub(crate) fn of_means(promise: &PromiseRecord, numbers: &Estimates, found: Verd
     parts.join("; ")
 }
 
-/// `7 of 8 starts were inside, chance of another: at least 53 %`.
+/// `7 of 8 starts were inside, chance of another: at least 53 %`; if most were not, how large it is at most.
 pub(crate) fn of_starts(starts: Starts) -> String {
     let were = if starts.of == 1 { "was" } else { "were" };
     let inside = format!("{} of {} {were} inside", starts.inside, count(starts.of, "start"));
     match starts.of < FEWEST {
         true => format!("{inside}, and a verdict takes {FEWEST} or more"),
+        false if 2 * starts.inside < starts.of => {
+            let most = starts.another_at_most();
+            format!("{inside}, chance of another: at most {:.0} %", (100.0 * most).ceil())
+        }
         false => {
             let least = starts.another_at_least();
             format!("{inside}, chance of another: at least {:.0} %", (100.0 * least).floor())

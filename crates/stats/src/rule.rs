@@ -165,6 +165,12 @@ impl Starts {
         Beta::new(inside, outside + 1.0).map_or(0.0, |beta| beta.inverse_cdf(0.05))
     }
 
+    /// Another start is inside with at most this probability, at 95 %.
+    #[must_use]
+    pub fn another_at_most(self) -> f64 {
+        1.0 - Self { inside: self.of - self.inside, of: self.of }.another_at_least()
+    }
+
     /// The verdict by the fraction alone, with a part of the errors.
     #[must_use]
     pub fn decide(self, part: f64) -> Fraction {
@@ -236,6 +242,10 @@ mod tests {
         near(at_least(24, 24), 0.882_66);
         near(at_least(22, 24), 0.760_20);
         assert_eq!(at_least(0, 8), 0.0);
+        let at_most = |inside, of| Starts { inside, of }.another_at_most();
+        near(at_most(0, 8), 1.0 - 0.687_66);
+        near(at_most(2, 24), 1.0 - 0.760_20);
+        assert_eq!(at_most(8, 8), 1.0);
     }
 
     #[test]
