@@ -6,7 +6,7 @@ AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 ASSAY_LOAD := target/release/assay-load
 
-.PHONY: demo test test-quick fuzz check audit bench screenshots package release image book install build setup clean
+.PHONY: demo test test-quick fuzz check audit bench studies screenshots package release image book install build setup clean
 
 # From a fresh clone to a verdict, in minutes; prints each step and its duration.
 demo:
@@ -46,6 +46,11 @@ bench: build
 	@scripts/setup bench
 	cargo build --release -p assay-bench
 	@$(AS_ROOT) target/release/assay-bench $(ASSAY)
+
+# Every shipped study on this host (docs/results/studies.md), ROUNDS times: target/studies/studies.md.
+studies: build
+	@scripts/setup bench
+	@$(AS_ROOT) scripts/studies target/studies --assay $(ASSAY) --rounds $(or $(ROUNDS),1)
 
 # Generates docs/images: pictures of real pages.
 screenshots: build
